@@ -1,0 +1,1 @@
+"""One file, one attack. See README.md in this folder."""

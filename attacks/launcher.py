@@ -1,0 +1,175 @@
+"""The in-sandbox launcher: runs a list of attempts and says, line by line, what happened.
+
+    python3 -I -S launcher.py REQUEST.json
+
+The request lies beside the attacks in the workspace. Every attempt runs in a forked child of its
+own with a deadline; after each one the parent reads that attempt's fresh token from the workspace
+and reports it, which proves that the sandbox, the workspace and this process are still alive.
+Each line is `NONCE {json}`, so that whatever else is printed cannot be taken for a report.
+
+Standard library only, Python 3.8 and newer, Linux and macOS.
+"""
+
+import importlib
+import json
+import os
+import select
+import signal
+import sys
+import time
+
+UNKNOWN = "unknown attack"
+
+
+class Absent:
+    """Nothing to act on was found, having looked where at least oneself must be seen."""
+
+    def __init__(self, looked_at):
+        """Keep where it looked."""
+        self.looked_at = looked_at
+
+
+class Inside:
+    """The act worked, and its trace was found again inside: a private copy."""
+
+    def __init__(self, trace):
+        """Keep what was found."""
+        self.trace = trace
+
+
+class Target:
+    """What one attempt is told, and how it speaks.
+
+    `told` holds the row's arguments and what the witness planted. `token`, where told, is what to
+    leave outside; a canary that must be read is never told.
+    """
+
+    def __init__(self, told, speak, platform=sys.platform):
+        """`speak(kind, **facts)` sends one line to the harness; `platform` is sys.platform."""
+        self.told = told
+        self.platform = platform
+        self._speak = speak
+
+    def __getattr__(self, name):
+        """A told value by its name: target.path is target.told['path']."""
+        try:
+            return self.told[name]
+        except KeyError:
+            raise AttributeError("the harness did not tell %r; it told %s" % (name, sorted(self.told))) from None
+
+    def step(self, name):
+        """Name the next step before its call; the row says which one is decisive."""
+        self._speak("step", step=name)
+
+    def absent(self, looked_at):
+        """Return this: there was nothing to act on, and here is where I looked."""
+        return Absent(looked_at)
+
+    def inside(self, trace):
+        """Return this: the act worked, but its trace turned up inside."""
+        return Inside(trace)
+
+
+def text(trace):
+    """A trace as bounded text: what an attack read may be anything."""
+    if isinstance(trace, bytes):
+        trace = trace.decode("latin-1")
+    return ("" if trace is None else str(trace))[:65536]
+
+
+def judge_nothing(attempt, target):
+    """Run one attempt and translate its outcome into (kind, facts), without an opinion."""
+    try:
+        found = attempt(target)
+    except NotImplementedError as why:
+        return "unsupported", {"why": str(why) or "not supported here"}
+    except OSError as error:
+        return "refused", {"errno": error.errno or 0, "text": str(error)[:300]}
+    if isinstance(found, Absent):
+        return "absent", {"looked_at": text(found.looked_at)}
+    if isinstance(found, Inside):
+        return "acted", {"trace": "", "inside": text(found.trace)}
+    return "acted", {"trace": text(found), "inside": ""}
+
+
+def child(task, speak):
+    """Body of the forked child: load the attack, run it, say how it went."""
+    try:
+        module = importlib.import_module(task["attack"])
+    except ImportError:
+        speak("said", said="unsupported", why=UNKNOWN)
+        return
+    try:
+        said, facts = judge_nothing(module.attempt, Target(task["told"], speak))
+    except BaseException as error:  # whatever it is, it is reported as a crash and never as a refusal
+        said, facts = "crashed", {"text": "%s: %s" % (type(error).__name__, error)}
+    speak("said", said=said, **facts)
+
+
+def reap(pid, seconds):
+    """Wait for the child, at most `seconds`; returns (exit code, signal, timed out)."""
+    end = time.monotonic() + seconds
+    while True:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            if os.WIFSIGNALED(status):
+                return 0, os.WTERMSIG(status), False
+            return os.WEXITSTATUS(status), 0, False
+        left = end - time.monotonic()
+        if left <= 0:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+            return 0, 0, True
+        select.select([], [], [], min(left, 0.002))
+
+
+def alive(path):
+    """This attempt's token, read afresh from the workspace; empty where it cannot be read."""
+    try:
+        with open(path) as file:
+            return file.read(256)
+    except OSError:
+        return ""
+
+
+def run(task, speak_line):
+    """One attempt from fork to report."""
+
+    def speak(kind, **facts):
+        speak_line(dict(facts, kind=kind, id=task["id"]))
+
+    speak("begin")
+    begun = time.monotonic()
+    pid = os.fork()
+    if pid == 0:
+        try:
+            child(task, speak)
+        finally:
+            os._exit(0)
+    code, signalled, late = reap(pid, task["seconds"])
+    seconds = round(time.monotonic() - begun, 6)
+    speak("end", code=code, signal=signalled, late=late, seconds=seconds, alive=alive(task["alive"]))
+
+
+def main():
+    """Run every attempt of the request in its order."""
+    with open(sys.argv[1]) as file:
+        request = json.load(file)
+    sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+    out = os.dup(1)  # attacks may do what they like to descriptor 1
+
+    def speak_line(facts):
+        line = request["nonce"] + " " + json.dumps(facts) + "\n"
+        data = line.encode()
+        while data:
+            data = data[os.write(out, data) :]
+
+    speak_line({"kind": "hello", "pid": os.getpid(), "uid": os.getuid(), "python": sys.version.split()[0]})
+    for task in request["attempts"]:
+        run(task, speak_line)
+    speak_line({"kind": "bye"})
+
+
+if __name__ == "__main__":
+    sys.modules["launcher"] = sys.modules["__main__"]
+    main()

@@ -1,0 +1,1 @@
+"""One file, one kind of sandbox. See README.md in this folder."""
