@@ -15,6 +15,7 @@ import json
 import os
 import select
 import signal
+import socket
 import sys
 import time
 
@@ -83,6 +84,10 @@ def judge_nothing(attempt, target):
         found = attempt(target)
     except NotImplementedError as why:
         return "unsupported", {"why": str(why) or "not supported here"}
+    except socket.timeout as late:  # from 3.10 on a TimeoutError, which the kernel raises too, with an errno
+        if not late.errno:
+            return "timed_out", {}
+        return "refused", {"errno": late.errno, "text": str(late)[:300]}
     except OSError as error:
         return "refused", {"errno": error.errno or 0, "text": str(error)[:300]}
     if isinstance(found, Absent):

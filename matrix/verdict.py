@@ -135,10 +135,11 @@ def _what_it_said(case: Case, bracket: Bracket) -> Held | Untested:
 def _timed_out(case: Case, bracket: Bracket, last: str) -> Held | Untested:
     """A time-out is a refusal for network rows whose controls were much faster."""
     slowest = max(bracket.before.attempted.seconds, bracket.after.attempted.seconds)
-    quick = 0 < slowest * PATIENCE < case.seconds
+    waited = bracket.attempt.attempted.seconds
+    quick = 0 < slowest * PATIENCE < waited
     if case.time_refuses and quick and case.decisive in bracket.attempt.attempted.steps:
-        return Held(evidence=f"refused: {last}: no answer in {case.seconds:g} s")
-    return _untested(Reason.FAULT, f"{last}: timed out after {case.seconds:g} s")
+        return Held(evidence=f"refused: {last}: no answer in {waited:.1f} s")
+    return _untested(Reason.FAULT, f"{last}: timed out after {waited:.1f} s")
 
 
 def _twin(case: Case, bracket: Bracket) -> Untested | None:
