@@ -1,0 +1,46 @@
+"""Where the shipped files are: beside the package in a source tree, inside it in a wheel."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from pathlib import Path
+
+
+def package(name: str) -> Path:
+    """The folder of one of our packages."""
+    return Path(str(files(name)))
+
+
+def testdata() -> Path:
+    """The folder of the table, its schemas and its expectations."""
+    matrix = package("matrix")
+    shipped = matrix / "_testdata"
+    return shipped if shipped.is_dir() else matrix.parent / "testdata"
+
+
+def table() -> Path:
+    """The built-in table."""
+    return testdata() / "egress-cases.json"
+
+
+def backends() -> Path:
+    """The built-in columns."""
+    return package("runners") / "backends.toml"
+
+
+def attacks() -> Path:
+    """The folder of attacks, and of the launcher that runs them."""
+    return package("attacks")
+
+
+def witnesses() -> Path:
+    """The folder of witnesses."""
+    return package("matrix") / "witnesses"
+
+
+def shown(path: Path) -> str:
+    """What messages and reports call a file: relative to here or to the product, else in full."""
+    for root, prefix in ((Path.cwd(), Path()), (testdata(), Path("testdata"))):
+        if path.absolute().is_relative_to(root):
+            return str(prefix / path.absolute().relative_to(root))
+    return str(path)
