@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
@@ -13,25 +13,29 @@ from matrix.errors import DataError, Problem
 from matrix.load_backends import load_backends
 from matrix.model import Case, Mechanism, Source, Table, Untestable
 from matrix.positions import Located, Unreadable, read_json
-from matrix.shape import complaints
+from matrix.shape import Locate, Place, complaints
 from runners.contract import Channel
 
-__all__ = ["load_backends", "load_table", "read_schema"]
+__all__ = ["load_backends", "load_table"]
 
-
-def read_schema(name: str) -> Mapping[str, Any]:
-    """One of the schemas that we ship."""
-    return cast("Mapping[str, Any]", json.loads((locate.testdata() / name).read_text(encoding="utf-8")))
+SCHEMA = "egress-cases.schema.json"
 
 
 @dataclass
-class _Heap:
-    """What the files hold so far."""
+class _Rows:
+    """What the files hold, and what is wrong with them, so far."""
 
     problems: list[Problem] = field(default_factory=list[Problem])
     mechanisms: list[Mechanism] = field(default_factory=list[Mechanism])
     cases: list[Case] = field(default_factory=list[Case])
     untestable: list[Untestable] = field(default_factory=list[Untestable])
+
+    def take(self, content: Located, name: str) -> None:
+        """Add a file that has the right shape."""
+        self.mechanisms += (Mechanism(**_frozen(row)) for row in content.get("mechanisms", ()))
+        self.cases += (_case(row, _at(row, name)) for row in content.get("cases", ()))
+        for row in content.get("untestable", ()):
+            self.untestable.append(Untestable(**_frozen(row), source=_at(row, name)))
 
 
 def load_table(path: Path) -> Table:
@@ -40,64 +44,61 @@ def load_table(path: Path) -> Table:
     Raises DataError with every problem of every file. A table that loads has the right shape;
     whether it covers what it promises is for matrix.coverage to say.
     """
-    heap = _Heap()
-    schema = read_schema("egress-cases.schema.json")
-    main = _add(heap, path, schema, main=True)
-    for section in main.get("include", ()) if main else ():
-        _add(heap, path.parent / section, schema, main=False)
-    if heap.problems:
-        raise DataError(heap.problems)
+    rows = _Rows()
+    schema = json.loads((locate.testdata() / SCHEMA).read_text(encoding="utf-8"))
+    for section in _read(rows, path, schema, main=True):
+        _read(rows, path.parent / section, schema, main=False)
+    if rows.problems:
+        raise DataError(rows.problems)
     return Table(
-        mechanisms=tuple(heap.mechanisms), cases=tuple(heap.cases), untestable=tuple(heap.untestable)
+        mechanisms=tuple(rows.mechanisms), cases=tuple(rows.cases), untestable=tuple(rows.untestable)
     )
 
 
-def _add(heap: _Heap, path: Path, schema: Mapping[str, Any], *, main: bool) -> Located | None:
-    """Put one file's rows onto the heap; None where it is not fit to be read."""
+def _read(rows: _Rows, path: Path, schema: Mapping[str, Any], *, main: bool) -> tuple[str, ...]:
+    """Add one file; the files that it includes, as far as it can be read."""
     name = locate.shown(path)
     read = read_json(path, name)
     if isinstance(read, Unreadable):
-        heap.problems.append(read.problem)
-        return None
+        rows.problems.append(read.problem)
+        return ()
     content, twice = read
-    problems = [
-        *twice,
-        *complaints(content, schema, _finder(content, name)),
-        *_role(content, name, main=main),
-    ]
-    heap.problems += problems
-    if problems:
-        return None if any(p.kind == "wrong-type" for p in problems) else content
-    heap.mechanisms += (Mechanism(**_frozen(row)) for row in content.get("mechanisms", ()))
-    heap.cases += (_case(row, name) for row in content.get("cases", ()))
-    heap.untestable += (
-        Untestable(**_frozen(row), source=_at(row, name)) for row in content.get("untestable", ())
-    )
-    return content
+    found = [*twice, *complaints(content, schema, _finder(content, name)), *_role(content, name, main=main)]
+    rows.problems += found
+    if not found:
+        rows.take(content, name)
+    listed = content.get("include")
+    return tuple(each for each in _list(listed) if isinstance(each, str))
 
 
 def _role(content: Mapping[str, Any], name: str, *, main: bool) -> Iterator[Problem]:
     """A main file has mechanisms, a section file has none."""
-    if main != ("mechanisms" in content):
-        yield Problem(
-            kind="not-a-table" if main else "not-a-section",
-            where=Source(file=name, line=1),
-            what="a table without mechanisms" if main else "a section file with mechanisms",
-            do="give the main file, which includes this one" if main else "move them into the main file",
-        )
+    where = Source(file=name, line=1)
+    if main and "mechanisms" not in content:
+        what, do = "the file has no mechanisms", "give the main file, whose include names this one"
+        yield Problem(kind="not-a-table", where=where, what=what, do=do)
+    elif not main and "mechanisms" in content:
+        what, do = "a section file has mechanisms", "move them, and version and include, to the main file"
+        yield Problem(kind="not-a-section", where=where, what=what, do=do)
 
 
-def _finder(content: Located, name: str) -> Any:
-    """Where a path leads: the line of the innermost object, the id of the outermost that has one."""
+def _finder(content: Located, name: str) -> Locate:
+    """Where a path leads: the line of the innermost object, and the outermost object with an id."""
 
-    def find(path: Sequence[str | int]) -> tuple[Source, str]:
+    def find(path: Sequence[str | int]) -> Place:
         at: Any = content
-        line, row = content.line, ""
-        for part in path:
-            at = at[part]
-            if isinstance(at, Located):
-                line, row = at.line, row or str(at.get("id", ""))
-        return Source(file=name, line=line), row
+        line, row, rest = content.line, "", path
+        for depth, part in enumerate(cast("Sequence[Any]", path), 1):
+            try:
+                at = at[part]
+            except (KeyError, TypeError):  # the complaint is about a key that has no value
+                break
+            if not isinstance(at, Located):
+                continue
+            line = at.line
+            if not row:
+                row, rest = str(at.get("id", "")), path[depth:]
+        return Place(Source(file=name, line=line), row, rest)
 
     return find
 
@@ -106,14 +107,16 @@ def _at(row: Located, name: str) -> Source:
     return Source(file=name, line=row.line)
 
 
+def _list(value: Any) -> list[Any]:
+    return cast("list[Any]", value) if isinstance(value, list) else []
+
+
 def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
     """A row's values as a dataclass keeps them: lists become tuples."""
-    return {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}  # type: ignore[misc]
+    return {key: tuple(_list(value)) if isinstance(value, list) else value for key, value in row.items()}
 
 
-def _case(row: Located, name: str) -> Case:
-    known = {each.name for each in fields(Case)}
-    values = {key: value for key, value in _frozen(row).items() if key in known}
-    if "channels" in values:
-        values["channels"] = frozenset(Channel(channel) for channel in values["channels"])
-    return Case(**values, source=_at(row, name))
+def _case(row: Mapping[str, Any], where: Source) -> Case:
+    values = _frozen(row)
+    values["channels"] = frozenset(Channel(channel) for channel in row.get("channels", ()))
+    return Case(**values, source=where)

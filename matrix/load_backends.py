@@ -6,88 +6,96 @@ import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from matrix import locate
 from matrix.errors import DataError, Problem
 from matrix.model import Backend, Claim, Source
 from matrix.positions import Unreadable, read_toml
-from matrix.shape import complaints
+from matrix.shape import Locate, Place, complaints
+from runners.contract import Runner
 
-Options = Callable[[str], Mapping[str, Any] | None]
-"""From a runner's name to the JSON Schema of its options, None where there is no such runner."""
+SCHEMA = "backends.schema.json"
+
+Runners = Callable[[str], type[Runner] | None]
+"""From a runner's name to its class, None where there is no such runner."""
 
 
-def runner_options(name: str) -> Mapping[str, Any] | None:
-    """What the runner of that name takes, from the runner's own class."""
+def runner_class(name: str) -> type[Runner] | None:
+    """The class in the file of that name in runners/."""
     if not name.isidentifier() or name in {"contract", "tests"}:
         return None
     try:
         module = importlib.import_module(f"runners.{name}")
     except ModuleNotFoundError:
         return None
-    runner = getattr(module, "Runner", None)
-    return None if runner is None else runner.OPTIONS
+    return getattr(module, "Runner", None)
 
 
-def load_backends(path: Path, options: Options = runner_options) -> tuple[Backend, ...]:
+def load_backends(path: Path, runners: Runners = runner_class) -> tuple[Backend, ...]:
     """The columns of a file, in its order. Raises DataError with every problem in it."""
     name = locate.shown(path)
     read = read_toml(path, name)
     if isinstance(read, Unreadable):
         raise DataError([read.problem])
-    content, lines = read
-    tables = {key: value for key, value in content.items() if key != "$schema"}
-    schema = json.loads((locate.testdata() / "backends.schema.json").read_text(encoding="utf-8"))
+    tables, lines = read
+    schema = json.loads((locate.testdata() / SCHEMA).read_text(encoding="utf-8"))
 
-    def find(at: Sequence[str | int]) -> tuple[Source, str]:
-        table = str(at[0]) if at else ""
-        return Source(file=name, line=lines.get(table, 1)), table
+    def find(path: Sequence[str | int]) -> Place:
+        table = str(path[0]) if path else ""
+        return Place(Source(file=name, line=lines.get(table, 1)), table, path[1:])
 
     problems = [*complaints(tables, schema, find)]
     for id_, table in tables.items():
         if isinstance(table, dict):
-            problems += _options(id_, table, options, find)  # type: ignore[arg-type]
+            problems += _options(id_, cast("Mapping[str, Any]", table), runners, find)
     if problems:
         raise DataError(problems)
-    return tuple(_backend(id_, table, find([id_])[0]) for id_, table in tables.items())
+    return tuple(_backend(id_, table, find([id_]).where) for id_, table in tables.items())
 
 
-def _options(id_: str, table: Mapping[str, Any], options: Options, find: Any) -> Iterator[Problem]:
-    """What the runner says about its options."""
-    runner = table.get("runner")
-    if not isinstance(runner, str):
+def _options(id_: str, table: Mapping[str, Any], runners: Runners, find: Locate) -> Iterator[Problem]:
+    """What the runner says about its options: by its schema, then by taking them."""
+    name = table.get("runner")
+    if not isinstance(name, str):
         return  # the schema has said so
-    asked = options(runner)
-    if asked is None:
-        yield Problem(
-            kind="unknown-runner",
-            where=find([id_])[0],
-            id=id_,
-            what=f"there is no runner {runner!r}",
-            do='use a file of runners/ or, for any program, runner = "command"',
-        )
+    where = find([id_]).where
+    runner = runners(name)
+    if runner is None:
+        what = f"there is no runner {name!r}"
+        do = 'name a file of runners/, or write runner = "command" and an argv template'
+        yield Problem(kind="unknown-runner", where=where, id=id_, what=what, do=do)
         return
-    given = {id_: {"options": table.get("options", {})}}
-    shape = {"properties": {id_: {"properties": {"options": asked}}}}
-    yield from complaints(given, shape, find)
+    options: Any = table.get("options", {})
+    shape = {"properties": {id_: {"properties": {"options": runner.OPTIONS}}}}
+    found = [*complaints({id_: {"options": options}}, shape, find)]
+    yield from found
+    if not found:
+        try:
+            runner(options)
+        except ValueError as error:
+            yield Problem(kind="bad-option", where=where, id=id_, what=str(error), do="change the options")
 
 
 def _backend(id_: str, table: Mapping[str, Any], source: Source) -> Backend:
-    claims = table.get("claims")
-    match claims:
-        case None:
-            claim = None
-        case dict():
-            claim = Claim(closes=tuple(claims["closes"]), source=claims.get("source", ""))
-        case _:
-            claim = Claim(closes=tuple(claims))
     plain = {key: table[key] for key in ("title", "runner", "default", "wide_open", "listed") if key in table}
     return Backend(
         **plain,
         id=id_,
         platforms=tuple(table["platforms"]),
         options=table.get("options", {}),
-        claims=claim,
+        claims=_claim(table.get("claims")),
         source=source,
     )
+
+
+def _claim(claims: Any) -> Claim | None:
+    match claims:
+        case None:
+            return None
+        case {"closes": closes, **rest}:
+            return Claim(
+                closes=tuple(cast("list[str]", closes)), source=str(cast("Any", rest).get("source", ""))
+            )
+        case _:
+            return Claim(closes=tuple(claims))

@@ -10,58 +10,56 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from matrix.errors import Problem
 from matrix.model import Source
 
 
 class Located(dict[str, Any]):
-    """An object and the line that it begins on."""
+    """A JSON object and the line that it begins on."""
 
     line: int = 0
 
 
 @dataclass(frozen=True)
 class Unreadable:
-    """Why there is nothing to look at."""
+    """Why a file gives nothing to look at."""
 
     problem: Problem
 
 
 class _Decoder(json.JSONDecoder):
-    """The standard decoder with its pure-Python scanner, told to note where each object begins."""
+    """The standard decoder with its scanner in Python, which lets us see where each object begins."""
 
     def __init__(self, file: str) -> None:
-        super().__init__(parse_constant=self._no_number)
+        super().__init__(parse_constant=_no_number)
         self.file = file
         self.twice: list[Problem] = []
         self.parse_object = self._object
-        self.scan_once = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined] # public, untyped
+        self.scan_once: Any = json.scanner.py_make_scanner(self)  # type: ignore[attr-defined] # not in the stubs
 
-    @staticmethod
-    def _no_number(name: str) -> Any:
-        raise ValueError(f"{name} is no JSON number")
-
-    def _object(
-        self, at: tuple[str, int], strict: bool, scan: Any, _hook: Any, _pairs: Any, memo: Any
-    ) -> Any:  # noqa: FBT001 - the scanner's signature
-        pairs, end = json.decoder.JSONObject(at, strict, scan, None, list, memo)  # type: ignore[attr-defined] # as above
+    def _object(self, at: tuple[str, int], strict: Any, scan: Any, *_hooks: Any) -> tuple[Located, int]:
+        parse: Any = json.decoder.JSONObject  # type: ignore[attr-defined] # not in the stubs
+        pairs, end = cast("tuple[list[tuple[str, Any]], int]", parse(at, strict, scan, None, list))
         found = Located(pairs)
         found.line = at[0].count("\n", 0, at[1]) + 1
-        keys = [key for key, _ in pairs]
-        self.twice += [
-            Problem(
-                kind="repeated-key",
-                where=Source(file=self.file, line=found.line),
-                id=str(found.get("id", "")),
-                what=f"the key {key!r} stands here {keys.count(key)} times",
-                do="keep one of them",
-            )
-            for key in dict.fromkeys(keys)
-            if keys.count(key) > 1
-        ]
+        if len(found) < len(pairs):
+            self._repeated(found, [key for key, _ in pairs])
         return found, end
+
+    def _repeated(self, found: Located, keys: list[str]) -> None:
+        where, row = Source(file=self.file, line=found.line), str(found.get("id", ""))
+        for key in found:
+            if (times := keys.count(key)) > 1:
+                what = f"the key {key!r} stands here {times} times"
+                self.twice.append(
+                    Problem(kind="repeated-key", where=where, id=row, what=what, do="keep one of them")
+                )
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
 
 
 def read_json(path: Path, name: str) -> tuple[Located, list[Problem]] | Unreadable:
@@ -73,15 +71,12 @@ def read_json(path: Path, name: str) -> tuple[Located, list[Problem]] | Unreadab
     try:
         found = decoder.decode(text)
     except json.JSONDecodeError as error:
-        return _unreadable(
-            "not-json", name, error.lineno, f"{error.msg} at column {error.colno}", "write JSON"
-        )
+        what = f"{error.msg.lower()} (column {error.colno})"
+        return _unreadable("not-json", name, error.lineno, what, "put the JSON right there, or just before")
     except (ValueError, RecursionError) as error:
-        return _unreadable("not-json", name, 0, str(error), "write JSON")
+        return _unreadable("not-json", name, 1, str(error), "write plain JSON")
     if not isinstance(found, Located):
-        return _unreadable(
-            "not-an-object", name, 1, "the file holds no object", "put everything into one { … }"
-        )
+        return _unreadable("not-an-object", name, 1, "the file holds no object", "put it all into one { … }")
     return found, decoder.twice
 
 
@@ -93,8 +88,10 @@ def read_toml(path: Path, name: str) -> tuple[Mapping[str, Any], Mapping[str, in
     try:
         return tomllib.loads(text), _headers(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        line = re.search(r"at line (\d+)", str(error))
-        return _unreadable("not-toml", name, int(line[1]) if line else 0, str(error), "write TOML")
+        at = re.search(r" \(at line (\d+), column \d+\)", str(error))
+        line = int(at[1]) if at else text.count("\n") + 1
+        what = str(error).replace(at[0] if at else "", "").lower()
+        return _unreadable("not-toml", name, line, what, "put the TOML right there, or just before")
 
 
 def _headers(text: str) -> dict[str, int]:
@@ -122,12 +119,10 @@ def _text(path: Path, name: str) -> str | Unreadable:
     try:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
-        return _unreadable("not-text", name, 0, f"byte {error.start} is no UTF-8", "save the file as UTF-8")
+        return _unreadable("not-text", name, 1, f"byte {error.start} is no UTF-8", "save the file as UTF-8")
     except OSError as error:
-        why = (error.strerror or str(error)).lower()
-        return _unreadable(
-            "no-file", name, 0, f"the file cannot be read: {why}", "check the path and its mode"
-        )
+        what = f"the file cannot be read: {(error.strerror or str(error)).lower()}"
+        return _unreadable("no-file", name, 0, what, "check the path and who may read it")
 
 
 def _unreadable(kind: str, name: str, line: int, what: str, do: str) -> Unreadable:

@@ -4,15 +4,25 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
 
 from jsonschema import Draft202012Validator, ValidationError
 
 from matrix.errors import Problem
 from matrix.model import Source
 
-Locate = Callable[[Sequence[str | int]], tuple[Source, str]]
-"""From the path of a value to where it stands, and the id of the row that it belongs to."""
+
+@dataclass(frozen=True)
+class Place:
+    """Where a value stands, the id of the row that it belongs to, and its path from there on."""
+
+    where: Source
+    row: str
+    rest: Sequence[str | int]
+
+
+Locate = Callable[[Sequence[str | int]], Place]
 
 _TYPES = {
     "object": "an object",
@@ -26,13 +36,16 @@ _TYPES = {
 
 def complaints(instance: Any, schema: Mapping[str, Any], locate: Locate) -> Iterator[Problem]:
     """Every way in which `instance` is not what the schema asks for."""
-    found: Iterable[ValidationError] = Draft202012Validator(schema).iter_errors(instance)  # type: ignore[no-untyped-call]
+    found: Iterable[ValidationError] = Draft202012Validator(schema).iter_errors(instance)  # pyright: ignore[reportUnknownMemberType] - untyped there
     for error in found:
         path = [*error.absolute_path]
-        where, row = locate(path)
-        at = _written(path)
-        for kind, what, do in _said(error, at):
-            yield Problem(kind=kind, where=where, id=row, what=what, do=do)
+        if "propertyNames" in error.absolute_schema_path:  # the complaint is about a key of that object
+            path.append(str(error.instance))
+        place = locate(path)
+        at = _written(place.rest)
+        said = _about_keys(error, at) or [_about_value(error, at or "it")]
+        for kind, what, do in said:
+            yield Problem(kind=kind, where=place.where, id=place.row, what=what, do=do)
 
 
 def near(word: str, known: Iterable[str]) -> str:
@@ -45,43 +58,56 @@ def near(word: str, known: Iterable[str]) -> str:
 
 
 def _written(path: Sequence[str | int]) -> str:
-    """A path as a person writes it, from the row on: args.address, platforms[0]."""
-    text = ""
-    for part in path:
-        text += f"[{part}]" if isinstance(part, int) else f".{part}"
-    return text.lstrip(".") or "the file"
+    """A path as a person writes it: args.address, platforms[0]."""
+    return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path).lstrip(".")
 
 
-def _said(error: ValidationError, at: str) -> Iterator[tuple[str, str, str]]:
-    """(kind, what, what to do) of one complaint."""
-    value: Any = error.instance
-    asked: Any = error.validator_value
+def _about_keys(error: ValidationError, at: str) -> list[tuple[str, str, str]]:
+    """(kind, what, what to do) for keys too many or too few; nothing for other complaints."""
+    schema = cast("Mapping[str, Any]", error.schema)
+    inside = f" in {at}" if at else ""
     match error.validator:
         case "additionalProperties":
-            known = error.schema.get("properties", {})
-            for key in value.keys() - known.keys():
-                yield "unknown-key", f"{at} has no key {key!r}", near(key, known)
-        case "required" | "dependentRequired":
-            yield "missing-key", f"{at}: {error.message}", "add it"
-        case "type":
-            wanted = [asked] if isinstance(asked, str) else asked
-            names = " or ".join(_TYPES.get(name, name) for name in wanted)
-            yield "wrong-type", f"{at} is {_short(value)}", f"write {names}"
-        case "enum":
-            yield "unknown-word", f"{at} is {_short(value)}", near(str(value), map(str, asked))
-        case "const":
-            yield "unknown-word", f"{at} is {_short(value)}", f"write {asked!r}"
-        case "pattern":
-            hint = error.schema.get("$comment", f"match {asked}")
-            yield "bad-shape", f"{at} is {_short(value)}", hint
-        case "minItems" | "minLength" | "minProperties":
-            yield "empty", f"{at} is empty", "fill it in, or leave the key out if it may be left out"
-        case "uniqueItems":
-            yield "repeated-entry", f"{at} names something twice", "keep each once"
+            known: Iterable[str] = schema.get("properties", {}).keys()
+            extra: list[str] = [key for key in cast("Any", error.instance) if key not in known]
+            return [("unknown-key", f"unknown key {key!r}{inside}", near(key, known)) for key in extra]
+        case "required":
+            missing = error.message.split("'")[1]  # one complaint each, and only its text says which
+            return [("missing-key", f"no {missing!r}{inside}", "add it")]
+        case "dependentRequired":
+            return [("missing-key", error.message, "add it, or in a section file remove the other")]
         case _:
-            yield "out-of-range", f"{at}: {error.message}", f"keep to {error.validator} {asked}"
+            return []
+
+
+def _about_value(error: ValidationError, at: str) -> tuple[str, str, str]:
+    """(kind, what, what to do) for a value that is not as asked."""
+    schema = cast("Mapping[str, Any]", error.schema)
+    asked: Any = error.validator_value
+    value: Any = error.instance
+    hint: str = schema.get("$comment", "")
+    match error.validator:
+        case "type":
+            wanted: list[str] = [asked] if isinstance(asked, str) else asked
+            names = " or ".join(_TYPES.get(name, name) for name in wanted)
+            return "wrong-type", f"{at} is {_short(value)}", f"write {names}"
+        case "enum":
+            return "unknown-word", f"{at} is {_short(value)}", near(str(value), map(str, asked))
+        case "const":
+            return "unknown-word", f"{at} is {_short(value)}", f"write {asked!r}"
+        case "pattern":
+            return "bad-name", f"{at} is {_short(value)}", hint or f"match {asked}"
+        case "contains":
+            return "missing-entry", f"{at} lacks {asked.get('const', asked)!r}", hint or "add it"
+        case "minItems" | "minLength" | "minProperties":
+            return "empty", f"{at} is empty", "fill it in, or leave the key out where it may be left out"
+        case "uniqueItems":
+            return "repeated-entry", f"{at} names something twice", "keep each once"
+        case _:
+            return "out-of-range", f"{at}: {error.message}", hint or f"keep to {error.validator} {asked}"
 
 
 def _short(value: Any) -> str:
-    text = repr(dict(value) if isinstance(value, dict) else value)  # type: ignore[arg-type]
-    return text if len(text) <= 60 else text[:57] + "…"  # noqa: PLR2004 - a line of a message
+    """A value as a message quotes it, in about half a line."""
+    text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "…"  # noqa: PLR2004
