@@ -31,7 +31,7 @@ class Ground:
     """Where and for whom one arm of one row plants."""
 
     case: Case
-    arm: str  # "before", "attempt" or "after"
+    arm: str  # "before", "attempt", "after"; "benign" is the harmless twin of a row about a launch
     run: Path  # the run's directory
     workspace: Path  # the launch's workspace
     corner: Path  # this row's own directory in it
@@ -86,6 +86,9 @@ class Witness(Protocol):
     transient: bool
     """Whether the canary may be visible only during the run, so that look() is called throughout."""
 
+    patience: float
+    """Seconds after the launcher's exit within which a control's canary must have been seen."""
+
     def __init__(self, ground: Ground) -> None:
         """Keep the ground; plant nothing yet."""
         ...
@@ -123,6 +126,7 @@ class Watching:
     """Defaults for a witness that has nothing to say to some of the questions."""
 
     transient = False
+    patience = 0.5
 
     def __init__(self, ground: Ground) -> None:
         """Keep the ground."""

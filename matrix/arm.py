@@ -1,0 +1,252 @@
+"""One arm of a bracket: plant every row's canary, launch once, look.
+
+The same code runs the control (through the unconfined runner) and the attempt, so that nothing
+but the sandbox differs between them.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from matrix import places, transcript
+from matrix.drive import Driven, drive
+from matrix.ledger import Run
+from matrix.model import (
+    Acted,
+    Attempted,
+    Blind,
+    Case,
+    NotStarted,
+    Nothing,
+    Observation,
+    Reason,
+    Refused,
+    Seen,
+    Sighting,
+    Silent,
+    TwinAnswer,
+    Unplanted,
+    Untested,
+)
+from matrix.witnesses.contract import Ground, Planted, Unplantable, Witness, fresh_token
+from matrix.workspace import ENVIRONMENT, Workspace, environment
+from runners.contract import Identity, Inexpressible, Launch, Policy, Runner
+
+START = 20.0  # seconds that a sandbox may take to start
+TWIN = "#twin"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Setting:
+    """What all arms of a run share."""
+
+    run: Run
+    identity: Identity
+    facts: Mapping[str, str] = field(default_factory=dict[str, str])  # host facts, for failed controls
+    named: bool = False  # the identity was asked for by name
+
+
+def witness_of(case: Case) -> type[Witness]:
+    """The class of the row's witness."""
+    return importlib.import_module(f"matrix.witnesses.{case.witness}").Witness
+
+
+@dataclass
+class _Row:
+    """One row in one arm."""
+
+    case: Case
+    witness: Witness
+    ground: Ground
+    planted: Planted = field(default_factory=Planted)
+    sighting: Sighting = field(default_factory=Nothing)
+    attempted: Attempted = field(default_factory=lambda: Attempted(said=Silent(why="not launched")))
+    twin: Attempted | None = None
+    skipped: Untested | None = None
+
+    @property
+    def launched(self) -> bool:
+        return self.skipped is None and not isinstance(self.sighting, Unplanted)
+
+
+class Arm:
+    """Rows that share one launch. Use it as a context manager: leaving takes away what was planted."""
+
+    def __init__(self, setting: Setting, runner: Runner, name: str, cases: Sequence[Case]) -> None:
+        self.setting, self.runner, self.name = setting, runner, name
+        named = cases[0].workspace if len(cases) == 1 else ""
+        self.workspace = Workspace.create(setting.run, setting.identity, named or "workspace")
+        self.rows = {case.id: self._row(case) for case in cases}
+        self.driven = Driven()
+        self.tasks: list[transcript.Task] = []
+        self.benign = False  # of a row about a launch: whether its harmless twin started
+
+    def __enter__(self) -> Arm:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Take away everything that this arm planted."""
+        for row in self.rows.values():
+            row.witness.close()
+        self.workspace.remove()
+
+    def _row(self, case: Case) -> _Row:
+        run, identity = self.setting.run, self.setting.identity
+        ground = Ground(
+            case=case,
+            arm=self.name,
+            run=run.directory,
+            workspace=self.workspace.directory,
+            corner=self.workspace.corner(case.id),
+            identity=identity,
+            record=run.record,
+            place=lambda place: places.fresh(run, identity, place),
+        )
+        return _Row(case=case, witness=witness_of(case)(ground), ground=ground)
+
+    def plant(self) -> None:
+        """Plant every row; what cannot be planted, or not be asked of the sandbox, is left out."""
+        for row in self.rows.values():
+            try:
+                row.planted = row.witness.plant()
+            except Unplantable as why:
+                row.sighting = Unplanted(why=str(why))
+                continue
+            except OSError as error:
+                row.sighting = Unplanted(why=f"could not plant: {error}")
+                continue
+            asked = self._policy([row])
+            if isinstance(answer := self.runner.express(asked), Inexpressible):
+                row.skipped = Untested(reason=Reason.NOT_EXPRESSIBLE, evidence=answer.why)
+
+    def _policy(self, rows: Sequence[_Row]) -> Policy:
+        granted = dict(ENVIRONMENT)
+        for row in rows:
+            granted |= row.planted.granted
+        return Policy(
+            workspace=self.workspace.directory,
+            hidden=tuple(path for row in rows for path in row.planted.hidden),
+            protected=tuple(path for row in rows for path in row.planted.protected),
+            environment=granted,
+        )
+
+    def _task(self, row: _Row, suffix: str, told: Mapping[str, object]) -> transcript.Task:
+        token = fresh_token()
+        name = f"{row.case.id}{suffix}"
+        common = {"workspace": str(self.workspace.directory), "harness": os.getpid()}
+        return transcript.Task(
+            id=name,
+            attack=row.case.attack,
+            told={**common, **row.case.args, **told},
+            seconds=row.case.seconds,
+            alive=str(self.workspace.token(name, token)),
+            token=token,
+        )
+
+    def _request(self, nonce: str, rows: Sequence[_Row]) -> Path:
+        """Lay what the attempts need into the workspace."""
+        for row in rows:
+            self.tasks.append(self._task(row, "", row.planted.told))
+            if row.case.twin == "same-call":
+                self.tasks.append(self._task(row, TWIN, row.planted.twin))
+        return self.workspace.lay(nonce, self.tasks)
+
+    def launch(self) -> None:
+        """Start the sandbox once for all planted rows, and see it through."""
+        rows = [row for row in self.rows.values() if row.launched]
+        if not rows:
+            return
+        nonce = fresh_token()
+        launch = self._launch(rows, self._request(nonce, rows))
+        transient = [row for row in rows if row.witness.transient]
+
+        def during() -> None:
+            for row in transient:
+                self._look(row, None)
+
+        def started(pid: int) -> None:
+            for row in rows:
+                row.witness.started(pid)
+
+        limit = START + max(row.case.seconds for row in rows) + len(rows) / 4
+        self.driven = drive(self.runner, launch, limit, during, started)
+        heard = transcript.read(nonce, self.tasks, self.driven.output, ended=self.driven.ended)
+        for row in rows:
+            row.attempted = heard.attempts[row.case.id]
+            row.twin = heard.attempts.get(row.case.id + TWIN)
+
+    def _launch(self, rows: Sequence[_Row], request: Path) -> Launch:
+        terminals = [row.planted.terminal for row in rows if row.planted.terminal]
+        folders = [row.planted.cwd for row in rows if row.planted.cwd]
+        return Launch(
+            run=self.setting.run.directory,
+            policy=self._policy(rows),
+            command=self.workspace.command(self.runner, request),
+            identity=self.setting.identity,
+            cwd=folders[0] if folders else self.workspace,
+            environment=environment(self.setting.identity, *(row.planted.environment.items() for row in rows)),
+            descriptors=tuple(fd for row in rows for fd in row.planted.descriptors),
+            terminal=terminals[0] if terminals else None,
+        )
+
+    def _look(self, row: _Row, attempted: Attempted | None) -> None:
+        if isinstance(row.sighting, Seen):
+            return
+        found = row.witness.look(attempted)
+        if isinstance(found, Seen):
+            latency = max(0.0, time.monotonic() - self.driven.at) if self.driven.at else 0.0
+            row.sighting = Seen(how=found.how, latency=latency)
+
+    def watch(self, wait: Mapping[str, float]) -> None:
+        """Look until every row was seen, or its time since the launcher's exit (seconds) is over."""
+        rows = [row for row in self.rows.values() if row.launched]
+        while rows:
+            for row in rows:
+                self._look(row, row.attempted)
+            since = time.monotonic() - self.driven.at
+            rows = [r for r in rows if not isinstance(r.sighting, Seen) and wait[r.case.id] > since]
+            if rows:
+                time.sleep(0.005)
+
+    def settle(self) -> None:
+        """A last look for late canaries, then each witness proves that it still could have seen one."""
+        for row in self.rows.values():
+            if not row.launched:
+                continue
+            self._look(row, row.attempted)
+            if isinstance(row.sighting, Nothing) and (why := row.witness.check()):
+                row.sighting = Blind(why=why)
+
+    def observation(self, case: Case) -> Observation:
+        """What this arm came to for one row."""
+        row = self.rows[case.id]
+        return Observation(
+            attempted=row.attempted,
+            sighting=row.sighting,
+            twin=self._twin(row),
+            argv=self.driven.argv,
+            exit=self.driven.exit,
+            errors=self.driven.errors,
+        )
+
+    def _twin(self, row: _Row) -> TwinAnswer:
+        if row.case.subject == "launch" and isinstance(row.attempted.said, NotStarted):
+            return TwinAnswer.ANSWERED if self.benign else TwinAnswer.SILENT
+        if row.case.twin == "alive" or row.twin is None:
+            return TwinAnswer.ANSWERED if row.attempted.alive else TwinAnswer.SILENT
+        match row.twin.said:
+            case Acted() if row.witness.twin(row.twin):
+                return TwinAnswer.ANSWERED
+            case Acted() | Refused():
+                return TwinAnswer.REFUSED
+            case NotStarted() | _:
+                return TwinAnswer.SILENT

@@ -1,0 +1,113 @@
+"""Drives one launch from start to exit: reads its output, lets witnesses look, keeps the deadline."""
+
+from __future__ import annotations
+
+import os
+import selectors
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from matrix.transcript import LIMIT
+from runners.contract import Exit, Launch, Runner, Running, StartError
+
+TICK = 0.01  # seconds between two looks while a launch runs
+GRACE = 0.2  # seconds that output may still arrive after the launcher's exit
+
+
+@dataclass(frozen=True, kw_only=True)
+class Driven:
+    """What came of one launch."""
+
+    argv: tuple[str, ...] = ()
+    output: bytes = b""
+    errors: str = ""
+    exit: Exit = Exit()
+    ended: str = ""  # how it ended, for a person
+    at: float = 0.0  # monotonic time of the launcher's exit
+    late: bool = False  # killed at the deadline
+
+
+@dataclass
+class _Heard:
+    """Bytes by descriptor, bounded."""
+
+    kept: dict[int, bytearray] = field(default_factory=dict[int, bytearray])
+
+    def take(self, descriptor: int) -> bool:
+        """Read once; False at end of file."""
+        try:
+            data = os.read(descriptor, 65536)
+        except BlockingIOError:
+            return True
+        except OSError:  # a terminal whose other side is gone
+            return False
+        if len(self.kept[descriptor]) < LIMIT:
+            self.kept[descriptor] += data
+        return bool(data)
+
+
+def drive(
+    runner: Runner, launch: Launch, deadline: float, during: Callable[[], None], started: Callable[[int], None]
+) -> Driven:
+    """Start and see it through, for at most `deadline` seconds.
+
+    `started` is told the launcher's process id at once, `during` is called every 10 ms while it runs.
+    A sandbox that cannot be started gives a Driven without output whose `ended` says why.
+    """
+    try:
+        running = runner.start(launch)
+    except (StartError, OSError) as error:
+        return Driven(ended=f"could not be started: {error}", at=time.monotonic())
+    started(running.pid)
+    try:
+        return _see_through(running, time.monotonic() + deadline, during)
+    finally:
+        running.close()
+
+
+def _see_through(running: Running, end: float, during: Callable[[], None]) -> Driven:
+    heard = _Heard()
+    late = False
+    with selectors.DefaultSelector() as waiting:
+        for descriptor in {running.output, running.errors} - {-1}:
+            os.set_blocking(descriptor, False)
+            heard.kept[descriptor] = bytearray()
+            waiting.register(descriptor, selectors.EVENT_READ)
+        while (exit_ := running.poll()) is None:
+            _listen(waiting, heard, TICK)
+            during()
+            if not late and time.monotonic() > end:
+                late = True
+                running.kill()
+                end += 10  # a launcher that survives its own kill is given up
+            elif late and time.monotonic() > end:
+                exit_ = Exit(signal=9)
+                break
+        at = time.monotonic()
+        while waiting.get_map() and (left := at + GRACE - time.monotonic()) > 0 and _listen(waiting, heard, left):
+            pass
+    errors = bytes(heard.kept.get(running.errors, b"")).decode("utf-8", "replace")[-4000:]
+    ended = f"killed at the deadline ({exit_})" if late else str(exit_)
+    last = errors.strip().splitlines()[-1:] or [""]
+    return Driven(
+        argv=running.argv,
+        output=bytes(heard.kept.get(running.output, b"")),
+        errors=errors,
+        exit=exit_,
+        ended=f"{ended}: {last[0][:300]}" if last[0] else ended,
+        at=at,
+        late=late,
+    )
+
+
+def _listen(waiting: selectors.BaseSelector, heard: _Heard, seconds: float) -> bool:
+    """Wait for output; False when nothing came."""
+    if not waiting.get_map():
+        time.sleep(seconds)  # nothing can arrive any more; this is the clock of the loop
+        return False
+    events = waiting.select(seconds)
+    for key, _ in events:
+        if not heard.take(key.fd):
+            waiting.unregister(key.fd)
+    return bool(events)

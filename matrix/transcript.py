@@ -1,0 +1,152 @@
+"""The conversation with the in-sandbox launcher: the request we write, the lines it answers.
+
+What arrives is hostile: only whole lines that begin with this launch's nonce count, everything is
+bounded, and a line that does not parse is passed over. Pure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from matrix.model import Absent, Acted, Attempted, Died, NotStarted, Refused, Said, Silent, TimedOut, Unsupported
+
+LIMIT = 8 << 20  # bytes of output that one launch may produce
+TEXT = 4096  # characters kept of any text that an attack reports
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """One attempt, or its same-call twin, as the launcher is asked to run it."""
+
+    id: str
+    attack: str
+    told: Mapping[str, Any]
+    seconds: float
+    alive: str  # path of the file that holds the token
+    token: str  # what that file holds; never told
+
+
+def request(nonce: str, tasks: list[Task]) -> str:
+    """The launcher's request as JSON text."""
+    attempts = [
+        {"id": t.id, "attack": t.attack, "told": dict(t.told), "seconds": t.seconds, "alive": t.alive}
+        for t in tasks
+    ]
+    return json.dumps({"nonce": nonce, "attempts": attempts})
+
+
+@dataclass
+class _Spoken:
+    """What has been heard of one attempt so far."""
+
+    begun: bool = False
+    steps: list[str] = field(default_factory=list[str])
+    said: dict[str, Any] = field(default_factory=dict[str, Any])
+    end: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transcript:
+    """All that one launch said."""
+
+    hello: bool
+    attempts: Mapping[str, Attempted]
+
+
+def read(nonce: str, tasks: list[Task], output: bytes, *, ended: str) -> Transcript:
+    """Understand a launch's output. `ended` says how the launcher ended, for attempts it never reached."""
+    spoken = {task.id: _Spoken() for task in tasks}
+    hello = False
+    for line in _lines(nonce, output):
+        kind = line.get("kind")
+        if kind == "hello":
+            hello = True
+        one = spoken.get(str(line.get("id")))
+        if one is None:
+            continue
+        match kind:
+            case "begin":
+                one.begun = True
+            case "step" if len(one.steps) < 64:
+                one.steps.append(str(line.get("step"))[:80])
+            case "said" if not one.said:
+                one.said = line
+            case "end" if not one.end:
+                one.end = line
+            case _:
+                pass
+    if not hello:
+        nothing = Attempted(said=NotStarted(why=ended))
+        return Transcript(hello=False, attempts={task.id: nothing for task in tasks})
+    heard = {task.id: _attempted(task, spoken[task.id], ended) for task in tasks}
+    return Transcript(hello=True, attempts=heard)
+
+
+def _lines(nonce: str, output: bytes) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    start = nonce.encode() + b" "
+    for raw in output[:LIMIT].split(b"\n"):
+        # A terminal or an earlier unfinished print may stand before the nonce.
+        at = raw.find(start)
+        if at < 0:
+            continue
+        try:
+            line = json.loads(raw[at + len(start) :])
+        except ValueError:
+            continue
+        if isinstance(line, dict):
+            found.append(line)  # pyright: ignore[reportUnknownArgumentType] - checked field by field
+    return found
+
+
+def _attempted(task: Task, spoken: _Spoken, ended: str) -> Attempted:
+    end = spoken.end
+    return Attempted(
+        said=_said(spoken, ended),
+        steps=tuple(spoken.steps),
+        alive=bool(end) and end.get("alive") == task.token,
+        seconds=_number(end.get("seconds")),
+    )
+
+
+def _said(spoken: _Spoken, ended: str) -> Said:  # noqa: PLR0911 - one return a kind
+    said, end = spoken.said, spoken.end
+    if not spoken.begun:
+        return Silent(why=f"the launcher ended before this attempt: {ended}")
+    if not said:
+        if not end:
+            return Silent(why=f"the attempt was cut off: {ended}")
+        if end.get("late"):
+            return TimedOut()
+        if number := int(_number(end.get("signal"))):
+            return Died(signal=number)
+        return Silent(why="the attempt ended without a word")
+    match said.get("said"):
+        case "refused":
+            return Refused(errno=int(_number(said.get("errno"))))
+        case "acted":
+            return Acted(trace=_full(said.get("trace")), inside=_text(said.get("inside")))
+        case "absent":
+            return Absent(looked_at=_text(said.get("looked_at")))
+        case "unsupported":
+            return Unsupported(why=_text(said.get("why")))
+        case "timed_out":
+            return TimedOut()
+        case _:
+            return Silent(why=_text(said.get("text")) or "the attempt crashed")
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _text(value: object) -> str:
+    return str(value or "")[:TEXT]
+
+
+def _full(value: object) -> str:
+    """A trace is compared with the canary, so it is kept whole, up to what the launcher sends."""
+    return str(value or "")[: 1 << 16]
