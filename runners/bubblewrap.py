@@ -1,0 +1,90 @@
+"""bubblewrap: `bwrap`, which makes namespaces and a mount view. Source: bwrap(1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar
+
+from runners.contract import Expressible, Found, Identity, Inexpressible, Launch, Missing, Policy
+from runners.local import Local, find, which
+from runners.masks import empty_file, mountable
+from runners.modes import assemble, mode_options
+from runners.system import view
+
+_OWN = ("--unshare-user", "--disable-userns", "--die-with-parent", "--new-session")
+_NOBODY = (("--cap-drop", "ALL"), ("--uid", "65534"), ("--gid", "65534"), ("--hostname", "sandbox"))
+
+
+class Runner(Local):
+    """Three configurations.
+
+    strict: every namespace, nothing of the host but its runtime, no capability, a session of its
+    own, a clean environment. usual: the README's read-only root with every namespace. open:
+    `--dev-bind / /`, which keeps nothing back.
+    """
+
+    OPTIONS: ClassVar[Mapping[str, Any]] = mode_options()
+
+    def find(self, identity: Identity) -> Found | Missing:
+        """The program `bwrap`."""
+        return find("bwrap", identity, "apt-get install bubblewrap")
+
+    def express(self, policy: Policy) -> Expressible | Inexpressible:
+        """Mounts over the path, in order after the workspace's own."""
+        return Expressible() if self.options["mode"] == "open" else mountable(policy)
+
+    def argv(self, launch: Launch) -> tuple[str, ...]:
+        """The command line."""
+        match self.options["mode"]:
+            case "strict":
+                groups = (*_strict(launch), *_masks(launch), ("--remount-ro", "/"))
+            case "usual":
+                groups = (*_usual(launch), *_masks(launch))
+            case _:
+                groups = (("--dev-bind", "/", "/"),)
+        return assemble((which("bwrap"),), groups, self.options, ("--", *launch.command))
+
+    def environment(self, launch: Launch) -> Mapping[str, str]:
+        """The caller's own where bwrap clears it and sets what is granted."""
+        return launch.environment if self.options["mode"] == "strict" else super().environment(launch)
+
+
+def _strict(launch: Launch) -> Iterator[tuple[str, ...]]:
+    workspace = str(launch.policy.workspace)
+    yield ("--unshare-all",)
+    yield from ((flag,) for flag in _OWN)
+    yield from _NOBODY
+    yield ("--clearenv",)
+    for name, value in launch.policy.environment.items():
+        yield ("--setenv", name, value)
+    shown = view()
+    for path in shown.shown:
+        yield ("--ro-bind", path, path)
+    for target, name in shown.links:
+        yield ("--symlink", target, name)
+    yield ("--proc", "/proc")
+    yield ("--dev", "/dev")
+    yield ("--tmpfs", "/tmp")  # noqa: S108 - a private one, inside
+    yield ("--bind", workspace, workspace)
+    yield ("--chdir", workspace)
+
+
+def _usual(launch: Launch) -> Iterator[tuple[str, ...]]:
+    workspace = str(launch.policy.workspace)
+    yield ("--ro-bind", "/", "/")
+    yield ("--dev", "/dev")
+    yield ("--proc", "/proc")
+    yield ("--bind", workspace, workspace)
+    yield ("--unshare-all",)
+
+
+def _masks(launch: Launch) -> Iterator[tuple[str, ...]]:
+    """Protected paths read-only over themselves; then, as one may hold a hidden path, something empty."""
+    for path in launch.policy.protected:
+        yield ("--ro-bind", str(path), str(path))
+    for path in launch.policy.hidden:
+        if path.is_dir():
+            yield ("--tmpfs", str(path))
+            yield ("--remount-ro", str(path))
+        else:
+            yield ("--ro-bind", str(empty_file(launch)), str(path))
