@@ -1,0 +1,1 @@
+"""Reports: the native format, and what is rendered from it, later and elsewhere."""
