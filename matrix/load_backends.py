@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -14,22 +13,12 @@ from matrix.model import Backend, Claim, Source
 from matrix.positions import Unreadable, read_toml
 from matrix.shape import Locate, Place, complaints
 from runners.contract import Runner
+from runners.registry import runner_class
 
 SCHEMA = "backends.schema.json"
 
 Runners = Callable[[str], type[Runner] | None]
 """From a runner's name to its class, None where there is no such runner."""
-
-
-def runner_class(name: str) -> type[Runner] | None:
-    """The class in the file of that name in runners/."""
-    if not name.isidentifier() or name in {"contract", "tests"}:
-        return None
-    try:
-        module = importlib.import_module(f"runners.{name}")
-    except ModuleNotFoundError:
-        return None
-    return getattr(module, "Runner", None)
 
 
 def load_backends(path: Path, runners: Runners = runner_class) -> tuple[Backend, ...]:
@@ -51,7 +40,16 @@ def load_backends(path: Path, runners: Runners = runner_class) -> tuple[Backend,
             problems += _options(id_, cast("Mapping[str, Any]", table), runners, find)
     if problems:
         raise DataError(problems)
-    return tuple(_backend(id_, table, find([id_]).where) for id_, table in tables.items())
+    ours = path.resolve() == locate.backends().resolve()
+    return tuple(_backend(id_, table, find([id_]).where, built_in=ours) for id_, table in tables.items())
+
+
+def make_runner(backend: Backend) -> Runner:
+    """The runner of a column that was loaded."""
+    runner = runner_class(backend.runner)
+    if runner is None:
+        raise KeyError(backend.runner)  # load_backends has refused it
+    return runner(backend.options)
 
 
 def _options(id_: str, table: Mapping[str, Any], runners: Runners, find: Locate) -> Iterator[Problem]:
@@ -77,7 +75,7 @@ def _options(id_: str, table: Mapping[str, Any], runners: Runners, find: Locate)
             yield Problem(kind="bad-option", where=where, id=id_, what=str(error), do="change the options")
 
 
-def _backend(id_: str, table: Mapping[str, Any], source: Source) -> Backend:
+def _backend(id_: str, table: Mapping[str, Any], source: Source, *, built_in: bool) -> Backend:
     plain = {key: table[key] for key in ("title", "runner", "default", "wide_open", "listed") if key in table}
     return Backend(
         **plain,
@@ -85,6 +83,7 @@ def _backend(id_: str, table: Mapping[str, Any], source: Source) -> Backend:
         platforms=tuple(table["platforms"]),
         options=table.get("options", {}),
         claims=_claim(table.get("claims")),
+        built_in=built_in,
         source=source,
     )
 
