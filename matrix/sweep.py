@@ -19,11 +19,11 @@ from pathlib import Path
 
 import psutil
 
-from attacks import syscalls
 from matrix.ledger import Entry, Run, earlier_runs
 
 PATIENCE = 10.0  # seconds that a process may take to end
 IPC_RMID = 0
+KEYCTL = {"x86_64": 250, "aarch64": 219}  # the system call has no wrapper in the C library
 KEYCTL_INVALIDATE = 21
 
 
@@ -152,10 +152,8 @@ def _ipc(call: str) -> Callable[[Entry], None]:
 
 
 def _forget_key(entry: Entry) -> None:
-    if platform.system() == "Linux":
-        ctypes.CDLL(None).syscall(
-            ctypes.c_long(syscalls.number("keyctl")), KEYCTL_INVALIDATE, int(entry.name), 0, 0, 0
-        )
+    if (number := KEYCTL.get(platform.machine())) and sys.platform == "linux":
+        ctypes.CDLL(None).syscall(ctypes.c_long(number), KEYCTL_INVALIDATE, int(entry.name), 0, 0, 0)
 
 
 _ACTIONS: dict[str, Callable[[Entry], None]] = {

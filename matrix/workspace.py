@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-import attacks
-from matrix import places
+from matrix import locate, places
 from matrix.ledger import Run
 from matrix.transcript import Task, request
 from runners.contract import Identity, Runner
@@ -50,7 +49,7 @@ class Workspace:
 
     def lay(self, nonce: str, tasks: list[Task]) -> Path:
         """Lay launcher, attacks and request; gives the request's path."""
-        source = Path(attacks.__file__).parent
+        source = locate.attacks()
         for name in {*SHARED, *(task.attack for task in tasks)}:
             if (source / f"{name}.py").exists():
                 self._lay(f"{name}.py", (source / f"{name}.py").read_text())

@@ -1,0 +1,119 @@
+"""What one pytest process knows of a run: its selection, its units' cells, and, in the controller, the report."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from matrix import host, locate, world
+from matrix.arm import Setting
+from matrix.digest import digest
+from matrix.execute import execute
+from matrix.ledger import Run
+from matrix.load_backends import make_runner
+from matrix.model import Case, Cell, Leg
+from matrix.plan import WORLD, Unit
+from matrix.record import Column, Header
+from matrix.selection import Selection
+from matrix.version import VERSION
+from runners.contract import Found, Identity, Runner
+
+
+@dataclass
+class Session:
+    """A run as seen from one process."""
+
+    selection: Selection
+    run: Run
+    runners: dict[str, Runner] = field(default_factory=dict[str, Runner])
+    cells: dict[tuple[str, str], Cell] = field(default_factory=dict[tuple[str, str], Cell])
+
+    def setting(self) -> Setting:
+        """What the arms of this run share."""
+        identity = self.selection.identity
+        return Setting(
+            run=self.run,
+            identity=identity,
+            facts=host.facts(identity),
+            named=bool(self.selection.asked.user),
+        )
+
+    def runner(self, unit: Unit) -> Runner:
+        """The column's runner, made once."""
+        if unit.backend.id not in self.runners:
+            self.runners[unit.backend.id] = make_runner(unit.backend)
+        return self.runners[unit.backend.id]
+
+    def cell(self, unit: Unit, case: Case, wanted: Iterable[Case]) -> Cell:
+        """A cell; the first one asked for runs its unit for all the rows that are wanted of it."""
+        key = (unit.backend.id, case.id)
+        if key not in self.cells:
+            chosen = replace(unit, cases=tuple(each for each in unit.cases if each in set(wanted)))
+            for cell in self._execute(chosen):
+                self.cells[(cell.backend, cell.case)] = cell
+        return self.cells[key]
+
+    def _execute(self, unit: Unit) -> Sequence[Cell]:
+        leg, repeat = self.selection.leg, self.selection.asked.repeat
+        if unit.key == WORLD and isinstance(world.standing(), world.Possible):
+            return world.call(execute_in_world, unit, self.setting(), leg, repeat)
+        return execute(unit, self.runner(unit), self.setting(), leg, repeat=repeat)
+
+    def close(self) -> None:
+        """End what the runners started."""
+        for runner in self.runners.values():
+            runner.close()
+
+
+def execute_in_world(unit: Unit, setting: Setting, leg: Leg, repeat: int) -> Sequence[Cell]:
+    """A unit in a world that only this process entered; it has an account of its own there."""
+    inside = replace(setting, identity=Identity.current())
+    runner = make_runner(unit.backend)
+    try:
+        return execute(unit, runner, inside, leg, repeat=repeat)
+    finally:
+        runner.close()
+
+
+def header(selection: Selection, planned: Iterable[tuple[str, str]], session: Session) -> Header:
+    """The report's first line: where, as whom, with what, and every cell (backend, case) that it owes."""
+    owed: dict[str, list[str]] = {}
+    for backend, case in planned:
+        owed.setdefault(backend, []).append(case)
+    columns: list[Column] = []
+    for unit in {unit.backend.id: unit for unit in selection.units}.values():
+        found = session.runner(unit).find(selection.identity)
+        columns.append(
+            Column(
+                id=unit.backend.id,
+                title=unit.backend.title,
+                version=found.version if isinstance(found, Found) else "",
+                missing="" if isinstance(found, Found) else found.what,
+                named=unit.backend.id in selection.named,
+                cases=tuple(owed.get(unit.backend.id, ())),
+            )
+        )
+    files = [locate.backends(), *selection.asked.backend_files]
+    table = selection.asked.table or locate.table()
+    return Header(
+        version=VERSION,
+        leg=selection.leg,
+        columns=tuple(columns),
+        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        host=host.facts(selection.identity),
+        digests={
+            "table": digest(sorted({table, *_sections(selection, table)})),
+            "attacks": digest(sorted(locate.attacks().glob("*.py"))),
+            "backends": digest(files),
+        },
+        mechanisms={mechanism.id: mechanism.title for mechanism in selection.table.mechanisms},
+        titles={case.id: case.title for case in selection.cases},
+    )
+
+
+def _sections(selection: Selection, table: Path) -> set[Path]:
+    """The files that the rows stand in."""
+    names = {case.source.file for case in selection.table.cases}
+    return {path for path in table.parent.rglob("*.json") if any(name.endswith(path.name) for name in names)}
