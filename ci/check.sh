@@ -16,8 +16,8 @@ check() {
     fi
 }
 
-check "ruff: lint" ruff check --quiet .
-check "ruff: format" ruff format --check --quiet --diff .
+check "ruff: lint" ruff check --quiet --output-format concise .
+check "ruff: format" ruff format --check .
 check "pyright: types" pyright
 check "import-linter: contracts of pyproject.toml" lint-imports --no-cache
 check "vermin: attacks run on Python 3.8" vermin --target=3.8- --no-tips --violations --quiet attacks/*.py
