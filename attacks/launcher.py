@@ -10,6 +10,7 @@ Each line is `NONCE {json}`, so that whatever else is printed cannot be taken fo
 Standard library only, Python 3.8 and newer, Linux and macOS.
 """
 
+import fcntl
 import importlib
 import json
 import os
@@ -61,6 +62,20 @@ class Target:
     def step(self, name):
         """Name the next step before its call; the row says which one is decisive."""
         self._speak("step", step=name)
+
+    def meet(self, seconds=3.0):
+        """Tell the harness that the moment has come, and wait until it has acted.
+
+        For attacks that need the harness to do something meanwhile. This process keeps a lock on the
+        file, by which the harness knows it. A harness that stays away is no refusal: RuntimeError.
+        """
+        self._ready = open(self.ready, "w")
+        fcntl.lockf(self._ready, fcntl.LOCK_EX)
+        end = time.monotonic() + seconds
+        while not os.path.exists(self.met):
+            if time.monotonic() > end:
+                raise RuntimeError("the harness did not come: is this workspace the one it sees?")
+            time.sleep(0.002)
 
     def absent(self, looked_at):
         """Return this: there was nothing to act on, and here is where I looked."""
@@ -154,6 +169,7 @@ def run(task, speak_line):
     code, signalled, late = reap(pid, task["seconds"])
     seconds = round(time.monotonic() - begun, 6)
     speak("end", code=code, signal=signalled, late=late, seconds=seconds, alive=alive(task["alive"]))
+    time.sleep(task["told"].get("linger", 0))  # stays, for rows in which the harness ends the sandbox
 
 
 def main():
