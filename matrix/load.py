@@ -32,8 +32,10 @@ class _Rows:
 
     def take(self, content: Located, name: str) -> None:
         """Add a file that has the right shape."""
-        self.mechanisms += (Mechanism(**_frozen(row)) for row in content.get("mechanisms", ()))
-        self.cases += (_case(row, _at(row, name)) for row in content.get("cases", ()))
+        for row in content.get("mechanisms", ()):
+            self.mechanisms.append(Mechanism(**_frozen(row), source=_at(row, name)))
+        for row in content.get("cases", ()):
+            self.cases.append(_case(row, _at(row, name)))
         for row in content.get("untestable", ()):
             self.untestable.append(Untestable(**_frozen(row), source=_at(row, name)))
 

@@ -38,6 +38,7 @@ class Mechanism:
     why: str
     platforms: tuple[str, ...]
     references: tuple[str, ...]
+    source: Source = Source(file="")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,7 @@ class Backend:
     platforms: tuple[str, ...]
     options: Mapping[str, Any]
     claims: Claim | None  # None: the file does not say, which means every row
+    built_in: bool = True  # from the project's own file, not from one of the user's
     default: bool = True  # runs when no backend is named
     wide_open: bool = False  # a configuration that must let everything out: a proof of the harness
     listed: Mapping[str, str] = field(default_factory=dict[str, str])  # wide open, yet held: case → why

@@ -1,0 +1,61 @@
+"""The command line: finds the verb, does it, and says what went wrong, in one line each and an exit code."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+
+from matrix import verbs
+from matrix.errors import Code, Trouble
+from matrix.version import VERSION
+
+CODES = """\
+exit codes, the first that applies:
+    2  wrong usage: an option or a name that does not exist
+   13  bad data, or a gap in the table
+   17  a report cannot be read
+   16  something cannot be written
+   14  the report is incomplete
+   10  something claimed or expected held has escaped
+   12  an expectation is expired or stale
+   11  something that had to be tested is not
+   15  nothing was run
+    0  clean
+  130  interrupted"""
+
+
+def build() -> argparse.ArgumentParser:
+    """The parser with all verbs."""
+    parser = argparse.ArgumentParser(
+        prog="escape-matrix",
+        description="For every way out and every sandbox: held, escaped or untested, each proved.",
+        epilog=CODES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
+    found = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
+    for name in verbs.NAMES:
+        importlib.import_module(f"matrix.verbs.{name}").add(found)
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line says; the exit code."""
+    try:
+        parsed = build().parse_args(arguments)
+        code = int(parsed.act(parsed))
+        sys.stdout.flush()
+    except Trouble as trouble:
+        print(trouble, file=sys.stderr)
+        return trouble.code
+    except KeyboardInterrupt:
+        print("escape-matrix: interrupted", file=sys.stderr)
+        return Code.INTERRUPTED
+    except BrokenPipeError:  # whoever read our output has gone; Python must not try once more at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return Code.CANNOT_WRITE
+    return code

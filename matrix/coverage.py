@@ -1,0 +1,177 @@
+"""What the table promises and does not keep: gaps, strays, and prose that says no fact. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from matrix.errors import Problem
+from matrix.model import Backend, Case, Mechanism, Source, Table, Untestable
+from matrix.shape import near
+from matrix.steps import Attack
+
+TITLE = 70  # characters
+FILL_IN = "FILL IN"  # what a scaffold leaves where a person has to write
+NO_FACT = re.compile(
+    r"\b(should|shall|must|would|will|test that|tests that|check that|verify|ensure)\b", re.IGNORECASE
+)
+
+Row = Case | Untestable
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shipped:
+    """The files that rows refer to, by the names that rows use."""
+
+    attacks: Mapping[str, Attack]
+    witnesses: frozenset[str]
+    complete: bool  # the table is the built-in one, so every attack needs a row in it
+
+
+def gaps(table: Table, shipped: Shipped) -> tuple[Problem, ...]:
+    """Everything that is missing, repeated or unknown in a table whose shape is right."""
+    rows: tuple[Row, ...] = (*table.cases, *table.untestable)
+    return (
+        *_repeated(table),
+        *(problem for row in rows for problem in _title(row)),
+        *(problem for row in rows for problem in _mechanisms(row, table)),
+        *(problem for case in table.cases for problem in _files(case, shipped)),
+        *(problem for case in table.cases for problem in _unfilled(case)),
+        *(problem for mechanism in table.mechanisms for problem in _platforms(mechanism, table)),
+        *(_attacks(table, shipped) if shipped.complete else ()),
+    )
+
+
+def column_gaps(table: Table, backends: Iterable[Backend]) -> tuple[Problem, ...]:
+    """Columns of several files that share an id, and words that no row or mechanism has."""
+    found: list[Problem] = []
+    first: dict[str, Backend] = {}
+    cases = {case.id for case in table.cases}
+    known = cases | {mechanism.id for mechanism in table.mechanisms}
+    for backend in backends:
+        if (earlier := first.setdefault(backend.id, backend)) is not backend:
+            found.append(_twice(backend.id, earlier.source, backend.source))
+        for word in backend.claims.closes if backend.claims else ():
+            if word not in known:
+                what = f"claims {word!r}, which is no mechanism and no case"
+                found.append(_problem("unknown-claim", backend, what, near(word, known)))
+        for word in backend.listed:
+            if word not in cases:
+                what = f"lists {word!r}, which is no case"
+                found.append(_problem("unknown-listed", backend, what, near(word, cases)))
+        if backend.listed and not backend.wide_open:
+            do = "add wide_open = true, or remove listed"
+            found.append(_problem("stray-list", backend, "only a wide-open column lists what it holds", do))
+    return tuple(found)
+
+
+def _repeated(table: Table) -> Iterator[Problem]:
+    """Claims name rows and mechanisms alike, so all their ids are of one kind."""
+    first: dict[str, Source] = {mechanism.id: mechanism.source for mechanism in table.mechanisms}
+    titles: dict[str, Row] = {}
+    for name, count in _counted(mechanism.id for mechanism in table.mechanisms):
+        if count > 1:
+            yield _twice(name, first[name], first[name])
+    for row in (*table.cases, *table.untestable):
+        if row.id in first:
+            yield _twice(row.id, first[row.id], row.source)
+        first.setdefault(row.id, row.source)
+        other = titles.setdefault(row.title, row)
+        if other is not row:
+            what = f"has the title of {other.id} ({other.source})"
+            yield _problem("repeated-title", row, what, "say what is different about this one")
+
+
+def _twice(name: str, first: Source, second: Source) -> Problem:
+    what = f"the id is taken by {first}"
+    return Problem(kind="repeated-id", where=second, id=name, what=what, do="give this one another id")
+
+
+def _title(row: Row) -> Iterator[Problem]:
+    title = row.title
+    if FILL_IN in title:
+        return
+    if len(title) > TITLE:
+        yield _problem("long-title", row, f"the title has {len(title)} characters", f"keep to {TITLE}")
+    if found := NO_FACT.search(title):
+        what = f"the title says {found[0]!r}"
+        yield _problem("no-fact", row, what, "state in the present tense what is so when the attack gets out")
+    if title[0].islower() or title.endswith("."):
+        what = "the title is no headline"
+        yield _problem("bad-title", row, what, "begin with a capital and end without a full stop")
+
+
+def _mechanisms(row: Row, table: Table) -> Iterator[Problem]:
+    known = {mechanism.id: mechanism for mechanism in table.mechanisms}
+    for name in (row.mechanism,) if isinstance(row, Case) else row.mechanisms:
+        if FILL_IN in name:
+            continue
+        if name not in known:
+            yield _problem("unknown-mechanism", row, f"there is no mechanism {name!r}", near(name, known))
+            continue
+        for platform in set(row.platforms) - set(known[name].platforms) - {"kubernetes"}:
+            what = f"names {platform}, which the mechanism {name} does not"
+            do = f"add {platform} to the mechanism's platforms, or remove it here"
+            yield _problem("stray-platform", row, what, do)
+
+
+def _files(case: Case, shipped: Shipped) -> Iterator[Problem]:
+    if case.witness not in shipped.witnesses and FILL_IN not in case.witness:
+        what = f"there is no witness {case.witness!r} in matrix/witnesses/"
+        yield _problem("missing-witness", case, what, near(case.witness, shipped.witnesses))
+    attack = shipped.attacks.get(case.attack)
+    if attack is None:
+        what = f"there is no attack {case.attack!r} in attacks/"
+        yield _problem("missing-attack", case, what, near(case.attack, shipped.attacks))
+    elif not attack.problem and not attack.names(case.decisive, case.args):
+        what = f"attacks/{case.attack}.py never names the step {case.decisive!r}"
+        yield _problem("unknown-step", case, what, near(case.decisive, attack.steps))
+
+
+def _unfilled(case: Case) -> Iterator[Problem]:
+    """Places that a scaffold marked and nobody has written."""
+    if FILL_IN in repr(case):
+        what = f"a place marked {FILL_IN} is still there"
+        yield _problem("not-filled-in", case, what, "write what belongs there")
+
+
+def _platforms(mechanism: Mechanism, table: Table) -> Iterator[Problem]:
+    covered: set[str] = set()
+    for case in table.cases:
+        if case.mechanism == mechanism.id:
+            covered |= {*case.platforms} | ({"kubernetes"} if "linux" in case.platforms else set())
+    for row in table.untestable:
+        if mechanism.id in row.mechanisms:
+            covered |= {*row.platforms}
+    for platform in mechanism.platforms:
+        if platform not in covered:
+            what = f"no row on {platform}"
+            do = "write one, or an untestable one that says why nothing can run there"
+            yield _problem("platform-without-row", mechanism, what, do)
+    if "windows" not in mechanism.platforms:
+        what, do = "windows is left out in silence", "add windows here and to the rows that say untested"
+        yield _problem("no-windows", mechanism, what, do)
+
+
+def _attacks(table: Table, shipped: Shipped) -> Iterator[Problem]:
+    used = {case.attack for case in table.cases}
+    for name, attack in shipped.attacks.items():
+        where = Source(file=f"attacks/{name}.py", line=1)
+        if attack.problem:
+            do = "see CONTRIBUTING.md, Add a row"
+            yield Problem(kind="bad-attack", where=where, id=name, what=attack.problem, do=do)
+        if name not in used:
+            do = f"write one with: escape-matrix new case ID --attack {name}"
+            yield Problem(
+                kind="attack-without-row", where=where, id=name, what="no row uses this attack", do=do
+            )
+
+
+def _counted(names: Iterable[str]) -> Iterator[tuple[str, int]]:
+    found = [*names]
+    return ((name, found.count(name)) for name in dict.fromkeys(found))
+
+
+def _problem(kind: str, at: Row | Mechanism | Backend, what: str, do: str) -> Problem:
+    return Problem(kind=kind, where=at.source, id=at.id, what=what, do=do)

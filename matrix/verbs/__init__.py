@@ -1,0 +1,43 @@
+"""The verbs of the command line: one file, one verb.
+
+A verb's module has `add(verbs)`, which adds its parser with `parser(…)` below, and the function
+that does it, from the parsed arguments to an exit code. Whatever a person can get wrong is raised
+as one of matrix.errors; the command line prints it and ends with its code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from collections.abc import Callable
+from typing import Any, Protocol
+
+NAMES = ("list", "check", "schema")
+"""Every verb, in the order of the help: the name of its module in this folder."""
+
+Act = Callable[[argparse.Namespace], int]
+
+
+class Verbs(Protocol):
+    """What argparse gives for adding verbs to."""
+
+    def add_parser(self, name: str, **kwargs: Any) -> argparse.ArgumentParser:
+        """A parser for one more verb."""
+        ...
+
+
+def parser(verbs: Verbs, name: str, act: Act, *, what: str, example: str) -> argparse.ArgumentParser:
+    """A verb's parser. `what` opens with one sentence for the list of verbs; `example` is shown below."""
+    made = verbs.add_parser(
+        name,
+        help=what.split(". ", maxsplit=1)[0].rstrip("."),
+        description=textwrap.dedent(what),
+        epilog="example"
+        + ("s" if "\n" in example.strip() else "")
+        + ":\n"
+        + textwrap.indent(example.strip(), "  "),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    made.set_defaults(act=act)
+    return made
