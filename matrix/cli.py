@@ -38,7 +38,7 @@ def build() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {VERSION}")
     found = parser.add_subparsers(title="verbs", metavar="VERB", required=True)
-    for name in verbs.NAMES:
+    for name in verbs.names():
         importlib.import_module(f"matrix.verbs.{name}").add(found)
     return parser
 

@@ -8,12 +8,29 @@ as one of matrix.errors; the command line prints it and ends with its code.
 from __future__ import annotations
 
 import argparse
+import pkgutil
 import textwrap
 from collections.abc import Callable
 from typing import Any, Protocol
 
-NAMES = ("list", "check", "schema")
-"""Every verb, in the order of the help: the name of its module in this folder."""
+ORDER = (
+    "run",
+    "list",
+    "explain",
+    "doctor",
+    "check",
+    "new",
+    "report",
+    "gate",
+    "merge",
+    "diff",
+    "verify",
+    "schema",
+)
+"""The order of the help; a verb that is not named here comes last."""
+
+SHARED = {"options"}
+"""Files of this folder that are no verb."""
 
 Act = Callable[[argparse.Namespace], int]
 
@@ -24,6 +41,12 @@ class Verbs(Protocol):
     def add_parser(self, name: str, **kwargs: Any) -> argparse.ArgumentParser:
         """A parser for one more verb."""
         ...
+
+
+def names() -> list[str]:
+    """Every verb: the files of this folder, in the order of the help."""
+    found = {module.name for module in pkgutil.iter_modules(__path__)} - SHARED
+    return sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
 
 
 def parser(verbs: Verbs, name: str, act: Act, *, what: str, example: str) -> argparse.ArgumentParser:
