@@ -17,7 +17,6 @@ log=$(mktemp)
 trap 'rm -f "$log"' EXIT INT TERM
 
 if command -v apt-get >/dev/null; then
-    export DEBIAN_FRONTEND=noninteractive
     install="env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=60 install -y -qq --no-install-recommends"
     $root apt-get -o DPkg::Lock::Timeout=60 update -qq >"$log" 2>&1 </dev/null ||
         echo "note: the package lists could not be renewed; trying with those that are here"
@@ -32,7 +31,7 @@ fi
 
 for package in "$@"; do # one by one: a name that this system lacks must not keep back the others
     if $root $install "$package" >"$log" 2>&1 </dev/null; then
-        echo "installed $package"
+        echo "$package: installed"
     else
         echo "note: $package could not be installed: $(tail -n 1 "$log")"
     fi

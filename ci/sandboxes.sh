@@ -14,8 +14,11 @@ here() { command -v "$1" >/dev/null 2>&1 || [ -x "/usr/sbin/$1" ]; }
 
 set --
 here bwrap || set -- "$@" bubblewrap
-here firejail || set -- "$@" firejail
+if ! here firejail; then
+    set -- "$@" firejail
+    if here apt-get; then set -- "$@" firejail-profiles; fi # a package of its own there
+fi
 if [ "${E2E_DOCKER:-}" = 1 ] && ! here dockerd; then
-    if command -v apt-get >/dev/null; then set -- "$@" docker.io; else set -- "$@" docker; fi
+    if here apt-get; then set -- "$@" docker.io; else set -- "$@" docker; fi
 fi
 [ $# -eq 0 ] || ./packages.sh "$@"
