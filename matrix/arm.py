@@ -192,7 +192,7 @@ class Arm:
             policy=self._policy(rows),
             command=self.workspace.command(self.runner, request),
             identity=self.setting.identity,
-            cwd=folders[0] if folders else self.workspace,
+            cwd=folders[0] if folders else self.workspace.directory,
             environment=environment(self.setting.identity, *(row.planted.environment.items() for row in rows)),
             descriptors=tuple(fd for row in rows for fd in row.planted.descriptors),
             terminal=terminals[0] if terminals else None,

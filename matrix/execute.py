@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from matrix import host, world
+from matrix import switches, world
 from matrix.arm import Arm, Setting
 from matrix.model import (
     Backend,
@@ -60,9 +60,20 @@ def _excuse(case: Case, runner: Runner) -> Untested | None:
     """Why a row is untested without a launch."""
     if lacking := case.channels - runner.channels:
         return Untested(reason=Reason.NO_CHANNEL, evidence=f"the runner carries no {', '.join(sorted(lacking))}")
-    if case.world and (why := world.unfit()):
+    if case.world and (why := _no_world()):
         return Untested(reason=Reason.NO_WORLD, evidence=why)
     return None
+
+
+def _no_world() -> str:
+    """Why rows that need addresses of ours may not run here; empty in a world that leads nowhere."""
+    match world.standing():
+        case world.Inside():
+            return ""
+        case world.Possible():
+            return "this process is outside the network world"
+        case world.Impossible(why=why):
+            return why
 
 
 def _run(
@@ -151,12 +162,12 @@ def _judged(case: Case, before: Arm, attempt: Arm, after: Arm, setting: Setting)
     if skipped := attempt.rows[case.id].skipped:
         return Judged(verdict=skipped)
     observation = attempt.observation(case)
-    switches = host.explain(case.switches, setting.facts)
+    why = switches.explain(case.switches, setting.facts)
     three = Bracket(
         before=before.observation(case),
         attempt=observation,
         after=after.observation(case),
-        switches=switches,
+        switches=why,
     )
     return Judged(verdict=judge(case, three), attempt=observation)
 

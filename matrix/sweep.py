@@ -23,8 +23,15 @@ from matrix.ledger import Entry, Run, earlier_runs
 
 PATIENCE = 10.0  # seconds that a process may take to end
 IPC_RMID = 0
+PR_SET_CHILD_SUBREAPER = 36
 KEYCTL = {"x86_64": 250, "aarch64": 219}  # the system call has no wrapper in the C library
 KEYCTL_INVALIDATE = 21
+
+
+def adopt_orphans() -> None:
+    """Become the parent of descendants whose own parent ended, so that none gets out of sight."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def sweep(run: Run) -> list[str]:

@@ -1,0 +1,98 @@
+"""The controller's part of a run: takes cells in, writes the report, prints the matrix, asks the gate."""
+
+from __future__ import annotations
+
+import datetime
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from matrix import gate
+from matrix.errors import Code, Trouble
+from matrix.expectations import load_expectations
+from matrix.model import Cell
+from matrix.report import jsonl, terminal
+from matrix.report.jsonl import Writer
+from matrix.report.lines import cell_from
+from matrix.session import Session, header
+
+CELL = "escape-matrix"  # the user property that carries a cell from a worker
+NAME = "report.jsonl"
+
+
+class Reporter:
+    """A plugin of its own, registered only where a run is in progress and this is no worker."""
+
+    def __init__(self, config: pytest.Config, session: Session) -> None:
+        self.config, self.session = config, session
+        self.writer: Writer | None = None
+        self.on_cell: Callable[[Cell], None] = lambda _: None
+        self.on_plan: Callable[[int], None] = lambda _: None
+        out = config.getoption("--em-out")
+        self.path = Path(out or session.run.directory) / NAME
+        self.expectations = [Path(file) for file in config.getoption("--em-expect")]
+
+    def _begin(self, names: Iterable[str]) -> None:
+        """Write the header once it is known which cells are owed."""
+        if self.writer is not None:
+            return
+        planned = [(backend, case) for case, backend, _ in (name.split("@") for name in names)]
+        self.writer = Writer(self.path, header(self.session.selection, planned, self.session))
+        self.on_plan(len(planned))
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        """Without workers, the plan is what was collected here."""
+        if not self.config.pluginmanager.hasplugin("dsession"):
+            self._begin(item.name for item in session.items)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_xdist_node_collection_finished(self, node: Any, ids: list[str]) -> None:
+        """With workers, it is what the first of them collected."""
+        del node
+        self._begin(name.rpartition("::")[2] for name in ids)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Take the cell out of a report and write it at once; a fault of ours is said at once."""
+        cells = [cell_from(value) for name, value in report.user_properties if name == CELL]  # pyright: ignore
+        if report.failed and not cells:
+            print(f"\n{report.nodeid}: {report.longreprtext}", file=sys.stderr)
+        if report.when != "call" or self.writer is None:
+            return
+        for cell in cells:
+            self.writer.cell(cell)
+            self.on_cell(cell)
+
+    def pytest_internalerror(self, excrepr: object) -> None:
+        """A fault of ours is never silent."""
+        print(excrepr, file=sys.stderr)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Close the report, print it, and let the gate decide."""
+        if self.writer is None:
+            return
+        try:
+            self._finish(session, exitstatus)
+        except Trouble as trouble:
+            print(trouble, file=sys.stderr)
+            session.exitstatus = trouble.code
+
+    def _finish(self, session: pytest.Session, exitstatus: int) -> None:
+        assert self.writer is not None  # noqa: S101 - the caller has asked
+        stopped = exitstatus in {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}
+        trouble: Trouble | None = None
+        try:
+            self.writer.close() if stopped else self.writer.finish()
+        except Trouble as error:
+            trouble = error
+        report = jsonl.read(self.writer.fallback or self.path)
+        entries = [entry for file in self.expectations for entry in load_expectations(file)]
+        today = datetime.datetime.now(datetime.UTC).date()
+        decision = gate.decide(report, entries, today, strict=self.config.getoption("--em-strict"))
+        terminal.show(report, decision, sys.stdout)
+        if trouble is not None:
+            raise trouble
+        session.exitstatus = Code.INTERRUPTED if exitstatus == pytest.ExitCode.INTERRUPTED else decision.code
