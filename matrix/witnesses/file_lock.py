@@ -1,0 +1,77 @@
+"""A planted file that must not be locked. The lock is looked for while the attempt runs.
+
+What was noticed is answered with a file in the workspace, so that the attempt need not wait.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from pathlib import Path
+
+from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.witnesses import planting
+from matrix.witnesses.contract import Ground, Planted, Watching
+from matrix.witnesses.planting import Side
+
+
+def locked(descriptor: int) -> bool:
+    """Whether somebody else holds an exclusive lock."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    fcntl.flock(descriptor, fcntl.LOCK_UN)
+    return False
+
+
+class Witness(Watching):
+    """Sees an exclusive flock() on the planted file."""
+
+    transient = True
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        self.sides: list[Side] = []
+        self.descriptors: list[int] = []
+        self.seen = [False, False]  # outside, twin
+
+    def plant(self) -> Planted:
+        """A file on each side, which may only be read."""
+        for side in (planting.forbidden(self.ground), planting.granted(self.ground)):
+            self.sides.append(side)
+            self.ground.file(side.file, "planted by escape-matrix\n", 0o444)
+            self.descriptors.append(os.open(side.file, os.O_RDONLY))
+            side.told["noticed"] = str(side.scratch / "noticed")
+        return Planted(told=self.sides[0].told, twin=self.sides[1].told)
+
+    def look(self, attempted: Attempted | None) -> Sighting:
+        """Try to share each lock; being refused is the sighting."""
+        del attempted
+        for number, descriptor in enumerate(self.descriptors):
+            if not self.seen[number] and locked(descriptor):
+                self.seen[number] = True
+                Path(self.sides[number].told["noticed"]).touch()
+        return Seen(how="seen from outside: the planted file was locked") if self.seen[0] else Nothing()
+
+    def check(self) -> str:
+        """Lock it ourselves."""
+        own = os.open(self.sides[0].file, os.O_RDONLY)
+        try:
+            fcntl.flock(own, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return "" if locked(self.descriptors[0]) else "a lock of our own was not seen"
+        except OSError as error:
+            return f"cannot lock the planted file: {error}"
+        finally:
+            os.close(own)
+
+    def twin(self, attempted: Attempted) -> bool:
+        """Whether the lock in the workspace was seen."""
+        del attempted
+        return self.seen[1]
+
+    def close(self) -> None:
+        """Close and remove everything."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+        planting.take_away(self.ground, *self.sides)
