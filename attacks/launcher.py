@@ -57,7 +57,8 @@ class Target:
         try:
             return self.told[name]
         except KeyError:
-            raise AttributeError("the harness did not tell %r; it told %s" % (name, sorted(self.told))) from None
+            known = sorted(self.told)
+            raise AttributeError("the harness did not tell %r; it told %s" % (name, known)) from None
 
     def step(self, name):
         """Name the next step before its call; the row says which one is decisive."""
@@ -67,10 +68,14 @@ class Target:
         """Tell the harness that the moment has come, and wait until it has acted.
 
         For attacks that need the harness to do something meanwhile. This process keeps a lock on the
-        file, by which the harness knows it. A harness that stays away is no refusal: RuntimeError.
+        file, by which the harness knows it. A file that cannot be written and a harness that stays
+        away are no refusals: RuntimeError.
         """
-        self._ready = open(self.ready, "w")
-        fcntl.lockf(self._ready, fcntl.LOCK_EX)
+        try:
+            self._ready = open(self.ready, "w")
+            fcntl.lockf(self._ready, fcntl.LOCK_EX)
+        except OSError as error:
+            raise RuntimeError("cannot tell the harness: %s" % error) from None
         end = time.monotonic() + seconds
         while not os.path.exists(self.met):
             if time.monotonic() > end:
@@ -116,8 +121,9 @@ def child(task, speak):
     """Body of the forked child: load the attack, run it, say how it went."""
     try:
         module = importlib.import_module(task["attack"])
-    except ImportError:
-        speak("said", said="unsupported", why=UNKNOWN)
+    except ImportError as error:
+        why = UNKNOWN if error.name == task["attack"] else "the interpreter here lacks %s" % error.name
+        speak("said", said="unsupported", why=why)
         return
     try:
         said, facts = judge_nothing(module.attempt, Target(task["told"], speak))

@@ -11,6 +11,7 @@ import os
 import secrets
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -75,6 +76,14 @@ class _Row:
         return self.skipped is None and not isinstance(self.sighting, Unplanted)
 
 
+def _check(witness: Witness) -> str:
+    """Why the witness could not have seen; one that breaks over the question is blind."""
+    try:
+        return witness.check()
+    except OSError as error:
+        return str(error)
+
+
 class Arm:
     """Rows that share one launch. Use it as a context manager: leaving takes away what was planted."""
 
@@ -95,9 +104,10 @@ class Arm:
 
     def close(self) -> None:
         """Take away everything that this arm planted."""
-        for row in self.rows.values():
-            row.witness.close()
-        self.workspace.remove()
+        with ExitStack() as all_of_them:
+            all_of_them.callback(self.workspace.remove)
+            for row in self.rows.values():
+                all_of_them.callback(row.witness.close)
 
     def _row(self, case: Case) -> _Row:
         run, identity = self.setting.run, self.setting.identity
@@ -199,9 +209,13 @@ class Arm:
         )
 
     def _look(self, row: _Row, attempted: Attempted | None) -> None:
-        if isinstance(row.sighting, Seen):
+        if isinstance(row.sighting, Seen | Blind):
             return
-        found = row.witness.look(attempted)
+        try:
+            found = row.witness.look(attempted)
+        except OSError as error:
+            row.sighting = Blind(why=f"the witness cannot look: {error}")
+            return
         if isinstance(found, Seen):
             latency = max(0.0, time.monotonic() - self.driven.at) if self.driven.at else 0.0
             row.sighting = Seen(how=found.how, latency=latency)
@@ -213,7 +227,7 @@ class Arm:
             for row in rows:
                 self._look(row, row.attempted)
             since = time.monotonic() - self.driven.at
-            rows = [r for r in rows if not isinstance(r.sighting, Seen) and wait[r.case.id] > since]
+            rows = [r for r in rows if isinstance(r.sighting, Nothing) and wait[r.case.id] > since]
             if rows:
                 time.sleep(0.005)
 
@@ -223,7 +237,7 @@ class Arm:
             if not row.launched:
                 continue
             self._look(row, row.attempted)
-            if isinstance(row.sighting, Nothing) and (why := row.witness.check()):
+            if isinstance(row.sighting, Nothing) and (why := _check(row.witness)):
                 row.sighting = Blind(why=why)
 
     def observation(self, case: Case) -> Observation:

@@ -21,7 +21,7 @@ from matrix.ledger import Run
 from matrix.model import Case, Cell, Escaped, Held, Untested
 from matrix.plan import Unit, cell_id, key
 from matrix.report.lines import cell_line
-from matrix.report.visible import visible
+from matrix.visible import visible
 from matrix.reporter import CELL, Reporter
 from matrix.selection import Asked, Selection, select
 from matrix.session import Session

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import importlib
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,9 +13,9 @@ import pytest
 
 from matrix import gate
 from matrix.errors import Code, Trouble
-from matrix.expectations import load_expectations
+from matrix.load_expectations import load_expectations
 from matrix.model import Cell
-from matrix.report import jsonl, terminal
+from matrix.report import jsonl
 from matrix.report.jsonl import Writer
 from matrix.report.lines import cell_from
 from matrix.session import Session, header
@@ -92,6 +93,7 @@ class Reporter:
         entries = [entry for file in self.expectations for entry in load_expectations(file)]
         today = datetime.datetime.now(datetime.UTC).date()
         decision = gate.decide(report, entries, today, strict=self.config.getoption("--em-strict"))
+        terminal = importlib.import_module('matrix.report.terminal')
         terminal.show(report, decision, sys.stdout)
         if trouble is not None:
             raise trouble

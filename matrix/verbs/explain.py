@@ -9,7 +9,7 @@ import textwrap
 from matrix import locate, verbs
 from matrix.errors import Code, UsageError
 from matrix.model import Case, Cell, Mechanism, Untested
-from matrix.report.visible import visible
+from matrix.visible import visible
 from matrix.selection import Selection, select
 from matrix.solo import solo
 from matrix.verbs import options
