@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 tool=$(mktemp -d)
 trap 'rm -rf "$tool"' EXIT INT TERM
 "$(ci/python.sh)" -m venv "$tool"
-"$tool/bin/python" -m pip install --quiet --disable-pip-version-check 'uv==0.13.9'
+"$tool/bin/python" -m pip install --quiet --quiet --disable-pip-version-check 'uv==0.13.9'
 
 compile() {
     out=$1

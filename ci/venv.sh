@@ -15,6 +15,6 @@ if ! .venv/bin/python -c 'import pip' 2>/dev/null; then
 fi
 
 echo ".venv: $(.venv/bin/python -V), installing $lock"
-pip() { .venv/bin/python -m pip --quiet --disable-pip-version-check --no-input "$@"; }
+pip() { .venv/bin/python -m pip --quiet --quiet --disable-pip-version-check --no-input "$@"; }
 pip install --require-hashes --only-binary :all: -r "$lock"
 pip install --no-deps --no-build-isolation -e .

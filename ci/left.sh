@@ -1,0 +1,24 @@
+#!/bin/sh
+# ci/left.sh [ACCOUNT]: what runs of escape-matrix that have ended left on this machine, one line each; with
+# ACCOUNT also whatever else is that account's, outside its home. Exit code 1 if there is anything.
+set -u
+account=${1:-}
+
+look() {
+    ps -eo pid=,args= | grep -E '/\.?escape-matrix-[^ ]*run-' | grep -v grep
+    grep -o ' [^ ]*escape-matrix-[^ ]*run-[^ ]*' /proc/self/mountinfo
+    find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 2 \( -name 'run-*' -path '*escape-matrix-*' -o -name '.escape-matrix-*' \) 2>/dev/null
+    [ -n "$account" ] || return 0
+    ps -u "$account" -o pid=,args=
+    find /tmp /var/tmp /dev/shm /run -xdev -user "$account" 2>/dev/null
+    for kind in shm msg sem; do # the column of the owner has a different place in each
+        awk -v uid="$(id -u "$account")" -v kind="$kind" '
+            NR == 1 { for (i = 1; i <= NF; i++) if ($i == "uid") owner = i; next }
+            $owner == uid { print "sysv-" kind, $2 }' "/proc/sysvipc/$kind"
+    done
+}
+
+left=$(look | sort -u)
+[ -n "$left" ] || exit 0
+printf '%s\n' "$left" | sed 's/^/left behind: /'
+exit 1
