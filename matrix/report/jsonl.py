@@ -29,7 +29,7 @@ from matrix.report.lines import (
     header_from,
     header_line,
 )
-from matrix.report.visible import visible
+from matrix.visible import visible
 
 
 class Writer:

@@ -1,0 +1,311 @@
+"""The gate: every exit code from the smallest report that deserves it, and no pass for want of a result."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from matrix.errors import Code
+from matrix.expectation import Expectation, Match
+from matrix.gate import LONGEST, ORDER, Decision, decide
+from matrix.model import Cell, Reason
+from matrix.record import Report
+from matrix.tests.samples import ESCAPED, HELD, cell, report, untested
+
+TODAY = date(2026, 11, 30)
+MISSING = {"columns": {"box": {"missing": "no program box", "version": ""}}}
+NAMED = {"columns": {"box": {"named": True}}}
+
+
+def entry(expect: Any, **more: Any) -> Expectation:
+    facts: dict[str, Any] = {"id": "entry", "reason": "because", "owner": "us"}
+    keys = {"case", "mechanism", "backend", "platform", "identity", "label"}
+    match = Match(**{key: more.pop(key) for key in keys & more.keys()})
+    return Expectation(match=match, expect=expect, **(facts | more))
+
+
+def gate(found: Report, *entries: Expectation, **more: Any) -> Decision:
+    return decide(found, entries, TODAY, **more)
+
+
+def code(found: Report, *entries: Expectation, **more: Any) -> Code:
+    return gate(found, *entries, **more).code
+
+
+def test_claims_that_hold_pass() -> None:
+    assert gate(report(cell("a"), cell("b"))) == Decision(code=Code.CLEAN, findings=())
+
+
+def test_a_claimed_escape_fails_and_names_its_cell() -> None:
+    decision = gate(report(cell("a"), cell("b", ESCAPED)))
+    assert decision.code is Code.ESCAPED
+    assert decision.findings[0].text.startswith("box: loopback: claimed held, and escaped: b (the listener")
+
+
+def test_an_unclaimed_escape_passes() -> None:
+    assert code(report(cell("a"), cell("b", ESCAPED, claimed=False))) is Code.CLEAN
+
+
+def test_a_required_cell_that_escaped_fails_though_nobody_claims_it() -> None:
+    found = report(cell("a"), cell("b", ESCAPED, claimed=False))
+    assert code(found, entry("held", case="b")) is Code.ESCAPED
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason.kind == "fault"])
+def test_a_claimed_cell_untested_for_a_fault_fails(reason: Reason) -> None:
+    assert code(report(cell("a"), cell("b", untested(reason)))) is Code.NOT_TESTED
+    assert code(report(cell("a"), cell("b", untested(reason), claimed=False))) is Code.CLEAN
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason.kind != "fault"])
+def test_other_untested_cells_pass_beside_a_held_one_of_their_mechanism(reason: Reason) -> None:
+    assert code(report(cell("a"), cell("b", untested(reason)))) is Code.CLEAN
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.OTHER_PLATFORM])
+def test_a_claimed_mechanism_without_a_held_cell_fails(reason: Reason) -> None:
+    found = report(cell("a"), cell("b", untested(reason), mechanism="terminal"))
+    assert code(found) is Code.NOT_TESTED
+
+
+def test_a_mechanism_that_this_platform_lacks_is_not_asked_for() -> None:
+    found = report(cell("a"), cell("b", untested(Reason.OTHER_PLATFORM), mechanism="appleevents"))
+    assert code(found) is Code.CLEAN
+    assert code(found, strict=True) is Code.CLEAN
+    assert code(found, entry("held", case="b")) is Code.NOT_TESTED
+
+
+# No pass for want of a result: what a column gives that runs nothing, exits 127, or prints an errno.
+
+DEAD = (cell("a", untested(), claimed=False), cell("b", untested(Reason.FAULT), claimed=False))
+
+
+def test_a_dead_column_alone_is_never_clean() -> None:
+    assert code(report(*DEAD)) is Code.NOT_TESTED
+    assert code(report(*(replace(each, claimed=True) for each in DEAD))) is Code.NOT_TESTED
+
+
+def test_a_dead_column_hides_behind_no_other_column() -> None:
+    assert code(report(*DEAD, cell("a", backend="other"), cell("b", backend="other"))) is Code.NOT_TESTED
+
+
+def test_one_line_says_all_of_a_dead_column() -> None:
+    decision = gate(report(*(cell(f"c{number}", untested()) for number in range(50))))
+    texts = [finding.text for finding in decision.findings]
+    assert texts == [
+        "box: none of its 50 cells was tested: not started",
+        "no cell is held and none has escaped",
+    ]
+
+
+def test_nothing_at_all_is_nothing_run() -> None:
+    assert code(report()) is Code.NOTHING_RUN
+
+
+def test_a_host_where_no_control_works_is_nothing_run() -> None:
+    assert code(report(cell("a", untested(Reason.CONTROL_FAILED), claimed=False))) is Code.NOTHING_RUN
+
+
+def test_a_missing_backend_that_was_named_fails() -> None:
+    gone = cell("a", untested(Reason.NOT_INSTALLED))
+    other = cell("a", backend="other")
+    named = {"columns": {"box": {"named": True, "missing": "no program box"}}}
+    decision = gate(report(gone, other, **named))
+    assert decision.code is Code.NOT_TESTED
+    assert decision.findings[0].text == "box: not installed: no program box"
+
+
+@pytest.mark.parametrize("columns", [MISSING, {}])
+def test_a_missing_backend_that_nobody_named_is_only_said(columns: dict[str, Any]) -> None:
+    gone = (
+        cell("a", untested(Reason.NOT_INSTALLED, "no program box")),
+        cell("b", untested(Reason.NO_CHANNEL)),
+    )
+    decision = gate(report(*gone, cell("a", backend="other"), **columns))
+    assert decision.code is Code.CLEAN
+    assert [finding.text for finding in decision.findings] == ["box: not installed: no program box"]
+
+
+def test_a_header_that_calls_a_tested_column_missing_excuses_nothing() -> None:
+    found = report(cell("a"), cell("b", untested(Reason.NO_CHANNEL), mechanism="terminal"), **MISSING)
+    assert code(found) is Code.NOT_TESTED
+
+
+def test_a_missing_backend_that_is_required_fails() -> None:
+    found = report(cell("a", untested(Reason.NOT_INSTALLED)), cell("a", backend="other"), **MISSING)
+    assert code(found, entry("held", backend="box")) is Code.NOT_TESTED
+    excused = entry("held", backend="box", accept=frozenset({Reason.NOT_INSTALLED}))
+    assert code(found, excused) is Code.CLEAN
+
+
+@pytest.mark.parametrize("reason", [Reason.NO_CHANNEL, Reason.CONTROL_FAILED])
+def test_a_named_backend_of_which_nothing_was_tested_fails(reason: Reason) -> None:
+    found = report(cell("a", untested(reason), claimed=False), cell("a", backend="other"), **NAMED)
+    assert code(found) is Code.NOT_TESTED
+
+
+def test_a_named_backend_without_any_row_fails() -> None:
+    assert code(report(cell("a", backend="other"), **NAMED)) is Code.NOT_TESTED
+
+
+def test_strict_wants_every_cell_of_every_named_backend() -> None:
+    cells = (cell("a"), cell("b", untested(Reason.NO_CHANNEL)))
+    other = (cell("a", backend="other"), cell("b", untested(Reason.NO_CHANNEL), backend="other"))
+    assert code(report(*cells, cell("a", backend="other"), **NAMED), strict=True) is Code.NOT_TESTED
+    assert code(report(cell("a"), *other, **NAMED), strict=True) is Code.CLEAN
+    assert code(report(*cells), strict=True) is Code.NOT_TESTED
+    assert code(report(*cells), entry("untested", case="b"), strict=True) is Code.CLEAN
+
+
+def test_strict_without_names_is_about_all_and_not_about_none() -> None:
+    gone = report(cell("a", untested(Reason.NOT_INSTALLED)), cell("a", backend="other"), **MISSING)
+    assert code(gone, strict=True) is Code.NOT_TESTED
+
+
+# Expectations.
+
+ESCAPE = report(cell("a"), cell("b", ESCAPED))
+
+
+def test_a_waiver_forgives_until_its_last_day() -> None:
+    waiver = entry("escaped", case="b", expires=TODAY)
+    assert code(ESCAPE, waiver) is Code.CLEAN
+    late = decide(ESCAPE, [waiver], TODAY + timedelta(days=1))
+    assert late.code is Code.ESCAPED
+    assert any("expired on 2026-11-30" in finding.text for finding in late.findings)
+
+
+def test_a_waiver_overrides_a_requirement() -> None:
+    waiver = entry("escaped", case="b", expires=TODAY)
+    assert code(ESCAPE, entry("held", case="*"), waiver) is Code.CLEAN
+
+
+def test_a_waiver_lasts_at_most_ninety_days() -> None:
+    last = TODAY + LONGEST
+    assert code(ESCAPE, entry("escaped", case="b", expires=last)) is Code.CLEAN
+    assert code(ESCAPE, entry("escaped", case="b", expires=last + timedelta(days=1))) is Code.ESCAPED
+
+
+def test_a_waiver_without_a_last_day_forgives_nothing() -> None:
+    decision = gate(ESCAPE, entry("escaped", case="b"))
+    assert decision.code is Code.ESCAPED
+    assert any("must say when it expires" in finding.text for finding in decision.findings)
+
+
+def test_a_posture_needs_no_last_day() -> None:
+    found = report(cell("a"), cell("b", ESCAPED, claimed=False))
+    assert code(found, entry("escaped", case="b")) is Code.CLEAN
+
+
+@pytest.mark.parametrize("expect", ["escaped", "untested"])
+def test_an_entry_that_is_no_longer_true_is_stale(expect: str) -> None:
+    assert code(report(cell("a")), entry(expect, case="a", expires=TODAY)) is Code.STALE
+
+
+def test_an_escape_where_untested_was_expected_is_stale_or_worse() -> None:
+    excuse = entry("untested", case="b")
+    assert code(report(cell("a"), cell("b", ESCAPED, claimed=False)), excuse) is Code.STALE
+    assert code(ESCAPE, excuse) is Code.ESCAPED
+
+
+def test_an_expected_untested_cell_is_forgiven_but_nothing_run_is_not() -> None:
+    excuse = entry("untested", backend="box")
+    assert code(report(cell("a", untested()), cell("a", backend="other")), excuse) is Code.CLEAN
+    assert code(report(cell("a", untested())), excuse) is Code.NOTHING_RUN
+
+
+def test_a_posture_of_a_cell_that_broke_is_not_met() -> None:
+    found = report(cell("a"), cell("b", untested(Reason.FAULT), claimed=False))
+    assert code(found, entry("escaped", case="b")) is Code.NOT_TESTED
+
+
+@pytest.mark.parametrize("expect", ["held", "escaped", "untested"])
+def test_an_entry_about_nothing_is_stale(expect: str) -> None:
+    decision = gate(report(cell("a")), entry(expect, case="tpyo-*"), entry("held", case="a"))
+    assert decision.code is Code.STALE
+    assert "about no cell (case=tpyo-*)" in decision.findings[0].text
+
+
+def test_entries_for_other_legs_are_left_alone_unless_none_is_for_this_one() -> None:
+    away, here = entry("escaped", identity="root"), entry("held", case="a")
+    assert code(report(cell("a")), away, here) is Code.CLEAN
+    assert code(report(cell("a")), away) is Code.STALE
+
+
+def test_an_expired_requirement_is_stale() -> None:
+    assert code(report(cell("a")), entry("held", case="a", expires=TODAY - timedelta(days=1))) is Code.STALE
+
+
+def test_entries_that_contradict_each_other_are_stale() -> None:
+    found = report(cell("a"), cell("b", untested(Reason.NO_CHANNEL)))
+    decision = gate(found, entry("untested", case="b"), entry("held", backend="box", id="all"))
+    assert decision.code is Code.STALE
+    assert "all expects held of the same cell" in decision.findings[0].text
+
+
+def test_a_requirement_accepts_only_what_it_names() -> None:
+    found = report(cell("a"), cell("b", untested(Reason.NO_CHANNEL), claimed=False))
+    assert code(found, entry("held", case="b")) is Code.NOT_TESTED
+    assert code(found, entry("held", case="b", accept=frozenset({Reason.NO_CHANNEL}))) is Code.CLEAN
+    assert code(found, entry("held", case="b", accept=frozenset({Reason.UNSUPPORTED}))) is Code.NOT_TESTED
+
+
+def test_the_first_code_that_applies_wins() -> None:
+    every = replace(
+        report(cell("a", ESCAPED), cell("b", untested(), mechanism="proc")), faults=("no footer",)
+    )
+    stale = entry("held", case="none")
+    decision = gate(every, stale)
+    codes = list(dict.fromkeys(finding.code for finding in decision.findings))
+    assert codes == [Code.INCOMPLETE, Code.ESCAPED, Code.STALE, Code.NOT_TESTED]
+    assert decision.code is Code.INCOMPLETE
+    assert code(replace(every, faults=()), stale) is Code.ESCAPED
+
+
+def test_an_incomplete_report_never_passes() -> None:
+    assert code(replace(report(cell("a")), faults=("no footer",))) is Code.INCOMPLETE
+
+
+def test_the_decision_fits_ten_lines_and_no_evidence_steers_a_terminal() -> None:
+    loud = replace(ESCAPED, evidence="\x1b[2J\n\u202e" + "x" * 10_000)
+    cells = [cell(f"c{number}", loud, mechanism=f"m{number}") for number in range(30)]
+    lines = gate(report(*cells)).lines()
+    assert len(lines) == 10
+    assert lines[0] == "gate: 10: something claimed or expected held has escaped"
+    assert lines[-1] == "and 22 more"
+    assert all(line.isprintable() and len(line) < 700 for line in lines)
+
+
+VERDICTS = st.sampled_from([HELD, ESCAPED, *(untested(reason) for reason in Reason)])
+CELLS = st.lists(st.tuples(VERDICTS, st.booleans(), st.sampled_from("pq"), st.sampled_from("xy")), max_size=8)
+
+
+@given(drawn=CELLS, named=st.booleans(), strict=st.booleans())
+def test_clean_means_that_something_was_proved_and_nothing_claimed_failed(
+    *, drawn: list[Any], named: bool, strict: bool
+) -> None:
+    cells: list[Cell] = [
+        cell(f"c{number}", verdict, claimed=claimed, mechanism=mechanism, backend=backend)
+        for number, (verdict, claimed, mechanism, backend) in enumerate(drawn)
+    ]
+    columns = {each.backend: {"named": named} for each in cells}
+    decision = gate(report(*cells, columns=columns), strict=strict)
+    assert decision.code in ORDER
+    if decision.code is Code.CLEAN:
+        assert any(each.word != "untested" for each in cells)
+        assert not [each for each in cells if each.claimed and each.word == "escaped"]
+        for each in cells:
+            mine = [other for other in cells if other.backend == each.backend]
+            missing = any("not installed" in str(getattr(other.verdict, "reason", "")) for other in mine)
+            proved = any(other.word != "untested" for other in mine)
+            assert (
+                proved
+                or (missing and not named)
+                or not any(other.claimed for other in mine)
+                or all(other.verdict == untested(Reason.OTHER_PLATFORM) for other in mine if other.claimed)
+            )
