@@ -17,7 +17,9 @@ def from_name(target, own):
 def from_descriptor(target, own):
     """linkat() with AT_SYMLINK_FOLLOW from the magic link of an open file."""
     descriptor = os.open(target.path, os.O_RDONLY)
-    os.link("/proc/self/fd/%d" % descriptor, own, follow_symlinks=True)
+    links = os.open("/proc/self/fd", os.O_RDONLY)  # with a directory given, Python calls linkat
+    os.link(str(descriptor), own, src_dir_fd=links, follow_symlinks=True)
+    os.close(links)
     os.close(descriptor)
 
 

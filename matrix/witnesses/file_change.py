@@ -60,7 +60,8 @@ class Witness(Watching):
         side.told["changed"] = side.file.stat().st_ctime_ns
         # The twin stands where its file is; the attempt stands where the launcher left it.
         side.told["stand"] = str(side.folder) if twin else ""
-        self.watched.append(Watched(side.file, side.folder, ctime=bool(self.ground.case.plant.get("ctime"))))
+        ctime = bool(self.ground.case.plant.get("ctime"))
+        self.watched.append(Watched(file=side.file, directory=side.folder, ctime=ctime))
 
     def _changes(self, number: int, token: str) -> str:
         """What happened to one side, in words."""

@@ -24,6 +24,7 @@ class Witness(Watching):
         super().__init__(ground)
         self.kind = str(ground.case.plant.get("as", "content"))
         self.sides: list[Side] = []
+        self.descriptors: list[int] = []  # of the planted file and its directory, wherever they go
         self.seen = False
 
     def plant(self) -> Planted:
@@ -33,6 +34,8 @@ class Witness(Watching):
             self.sides.append(side)
             self._hold(side, token)
             planting.alias(self.ground, side, twin=side is inside)
+        opened = (outside.folder,) if self.kind in {"link", "name"} else (outside.file, outside.folder)
+        self.descriptors = [os.open(path, os.O_RDONLY) for path in opened]
         # The twin stands where its file is; the attempt stands where the launcher left it.
         outside.told["stand"], inside.told["stand"] = "", str(inside.folder)
         return Planted(
@@ -57,17 +60,18 @@ class Witness(Watching):
             except (OSError, AttributeError) as error:
                 raise Unplantable(f"no extended attribute can be set there: {error}") from error
 
-    def _held(self, side: Side) -> str:
-        """What the planted object holds now."""
+    def _held(self) -> str:
+        """What the planted object holds now, also where an attack has moved it."""
+        first = self.descriptors[0]
         match self.kind:
             case "link":
-                return str(side.file.readlink())
+                return os.readlink(self.sides[0].file.name, dir_fd=first)
             case "name":
-                return " ".join(entry.name for entry in side.folder.iterdir())
+                return " ".join(os.listdir(first))
             case "attribute":
-                return os.getxattr(side.file, ATTRIBUTE).decode()
+                return os.getxattr(first, ATTRIBUTE).decode()
             case _:
-                return side.file.read_text()
+                return os.pread(first, 4096, 0).decode()
 
     def look(self, attempted: Attempted | None) -> Sighting:
         """The canary came back as a trace."""
@@ -75,9 +79,9 @@ class Witness(Watching):
         return Seen(how="the attempt gave back what only the planted file holds") if self.seen else Nothing()
 
     def check(self) -> str:
-        """Read it ourselves."""
+        """Read it ourselves, through what was opened before the run."""
         try:
-            there = self.ground.token in self._held(self.sides[0])
+            there = self.ground.token in self._held()
         except OSError as error:
             return f"the canary is gone: {error}"
         return "" if there else "the canary is no longer where it was planted"
@@ -87,7 +91,9 @@ class Witness(Watching):
         return gave_back(attempted, self.ground.twin_token)
 
     def close(self) -> None:
-        """Remove everything."""
+        """Close and remove everything."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
         planting.take_away(self.ground, *self.sides)
 
 

@@ -38,7 +38,7 @@ class Witness(Watching):
             link.symlink_to(f"{args['root']}{to}")
             ground.own(link)
         self.trap = trap
-        self.watched = Watched(trap)
+        self.watched = Watched(directory=trap)
         asked = (link / rest if rest else link,)
         hidden = ground.case.plant["ask"] == "hidden"
         return Planted(

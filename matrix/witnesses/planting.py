@@ -93,10 +93,11 @@ def _side(ground: Ground, file: Path, scratch: Path, plain: str) -> Side:
             return str(path)
         return f"{ground.workspace}/../{os.path.relpath(path, ground.workspace.parent)}"
 
+    absent = ground.case.plant.get("object") == "absent"
     told: dict[str, Any] = {
         "path": spelled(file),
         "folder": spelled(file.parent),
-        "new": spelled(file.parent / "new"),
+        "new": spelled(file if absent else file.parent / "new"),
         "scratch": str(scratch),
         "plain": plain,
     }

@@ -70,14 +70,17 @@ def differences(before: Facts, now: Facts) -> list[str]:
 
 
 class Watched:
-    """Files and directories, each by its path and by a descriptor, and what they looked like before."""
+    """Files and directories, each by its path and by a descriptor, and what they looked like before.
 
-    def __init__(self, *paths: Path, ctime: bool = False) -> None:
+    They are given by the names that a sighting calls them by. `ctime` compares the change time too.
+    """
+
+    def __init__(self, *, ctime: bool = False, **paths: Path) -> None:
         self.ctime = ctime
         self.places: dict[str, Path | int] = {}
-        for path in paths:
-            self.places[f"{path.name} by path"] = path
-            self.places[f"{path.name} by descriptor"] = os.open(path, os.O_RDONLY)
+        for name, path in paths.items():
+            self.places[f"{name} by path"] = path
+            self.places[f"{name} by descriptor"] = os.open(path, os.O_RDONLY)
         self.before = self.now()
 
     def now(self) -> dict[str, Facts]:
