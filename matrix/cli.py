@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from matrix import verbs
 from matrix.errors import Code, Trouble
@@ -45,10 +47,13 @@ def build() -> argparse.ArgumentParser:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Do what the command line says; the exit code."""
+    output: Any = sys.stdout
+    if isinstance(output, io.TextIOWrapper):  # where only ASCII can be written, escapes are
+        output.reconfigure(errors="backslashreplace")
     try:
         parsed = build().parse_args(arguments)
         code = int(parsed.act(parsed))
-        sys.stdout.flush()
+        output.flush()
     except Trouble as trouble:
         print(trouble, file=sys.stderr)
         return trouble.code

@@ -97,7 +97,7 @@ def _title(row: Row) -> Iterator[Problem]:
     if found := NO_FACT.search(title):
         what = f"the title says {found[0]!r}"
         yield _problem("no-fact", row, what, "state in the present tense what is so when the attack gets out")
-    if title[0].islower() or title.endswith("."):
+    if title[0].islower() or (title.endswith(".") and not title.endswith("..")):
         what = "the title is no headline"
         yield _problem("bad-title", row, what, "begin with a capital and end without a full stop")
 

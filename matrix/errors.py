@@ -6,12 +6,15 @@ and raises once; the command line prints one line each and ends with the class's
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import ClassVar
 
 from matrix.model import Source
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # a message is one line, whatever a file's words hold
 
 
 class Code(IntEnum):
@@ -43,7 +46,8 @@ class Problem:
     def __str__(self) -> str:
         """file:line: id: what; what to do."""
         parts = (str(self.where), self.id, f"{self.what}; {self.do}")
-        return ": ".join(part for part in parts if part)
+        line = ": ".join(part for part in parts if part)
+        return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], line)
 
 
 class Trouble(Exception):  # noqa: N818 - it says what kind of trouble in its subclasses
@@ -52,7 +56,7 @@ class Trouble(Exception):  # noqa: N818 - it says what kind of trouble in its su
     code: ClassVar[Code]
 
     def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = tuple(problems)
+        self.problems = tuple(sorted(problems, key=lambda each: (each.where.file, each.where.line)))
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     @classmethod

@@ -49,7 +49,15 @@ def load_table(path: Path) -> Table:
     rows = _Rows()
     schema = json.loads((locate.testdata() / SCHEMA).read_text(encoding="utf-8"))
     for section in _read(rows, path, schema, main=True):
-        _read(rows, path.parent / section, schema, main=False)
+        if (path.parent / section).is_file():
+            _read(rows, path.parent / section, schema, main=False)
+        else:
+            where = Source(file=locate.shown(path), line=1)
+            what, do = (
+                f"include names {section!r}, which is no file",
+                "correct the path, from this file's folder",
+            )
+            rows.problems.append(Problem(kind="no-file", where=where, what=what, do=do))
     if rows.problems:
         raise DataError(rows.problems)
     return Table(

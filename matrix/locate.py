@@ -39,8 +39,10 @@ def witnesses() -> Path:
 
 
 def shown(path: Path) -> str:
-    """What messages and reports call a file: relative to here or to the product, else in full."""
-    for root, prefix in ((Path.cwd(), Path()), (testdata(), Path("testdata"))):
-        if path.absolute().is_relative_to(root):
-            return str(prefix / path.absolute().relative_to(root))
+    """What messages and reports call a file: ours by its place in the tree, others relative to here."""
+    full = path.absolute()
+    ours = {testdata(): "testdata", package("runners"): "runners"}
+    for root, name in ({**ours, Path.cwd(): ""}).items():
+        if full.is_relative_to(root):
+            return str(Path(name) / full.relative_to(root))
     return str(path)

@@ -120,8 +120,9 @@ def _text(path: Path, name: str) -> str | Unreadable:
         return path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         return _unreadable("not-text", name, 1, f"byte {error.start} is no UTF-8", "save the file as UTF-8")
-    except OSError as error:
-        what = f"the file cannot be read: {(error.strerror or str(error)).lower()}"
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        why = error.strerror if isinstance(error, OSError) else ""
+        what = f"the file cannot be read: {(why or str(error)).lower()}"
         return _unreadable("no-file", name, 0, what, "check the path and who may read it")
 
 

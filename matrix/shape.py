@@ -103,6 +103,10 @@ def _about_value(error: ValidationError, at: str) -> tuple[str, str, str]:
             return "empty", f"{at} is empty", "fill it in, or leave the key out where it may be left out"
         case "uniqueItems":
             return "repeated-entry", f"{at} names something twice", "keep each once"
+        case "maximum":
+            return "out-of-range", f"{at} is {_short(value)}", f"keep it at {asked} or less"
+        case "exclusiveMinimum":
+            return "out-of-range", f"{at} is {_short(value)}", f"keep it above {asked}"
         case _:
             return "out-of-range", f"{at}: {error.message}", hint or f"keep to {error.validator} {asked}"
 
