@@ -7,6 +7,7 @@ for macOS, from xnu's bsd/sys headers. Everything goes through `libc()`, which t
 import ctypes
 import os
 import platform
+import resource
 
 NUMBERS = {
     "x86_64": {
@@ -61,3 +62,92 @@ def syscall(name, *arguments):
     call.restype = ctypes.c_long
     passed = [ctypes.c_long(a) if isinstance(a, int) else a for a in arguments]
     return checked(call(ctypes.c_long(number(name)), *passed))
+
+
+def ioctl(descriptor, request, argument=0):
+    """ioctl with an integer or a ctypes reference; the result, or OSError on -1."""
+    call = libc().ioctl
+    call.argtypes = [ctypes.c_int, ctypes.c_ulong]  # what follows is variadic: Apple's arm64 passes it apart
+    return checked(call(descriptor, request, argument))
+
+
+def inherited(first=3, last=1023):
+    """(number, os.stat_result) of every open file that is none of the standard three, found without /proc.
+
+    The in-sandbox launcher keeps a copy of its standard output, so a look that works sees at least that.
+    """
+    mine, found, own = set(), [], 0
+    for number in (0, 1, 2):
+        try:
+            is_ = os.fstat(number)
+        except OSError:
+            continue
+        mine.add((is_.st_dev, is_.st_ino))
+    for number in range(first, last + 1):
+        try:
+            is_ = os.fstat(number)
+        except OSError:
+            continue
+        if (is_.st_dev, is_.st_ino) in mine:
+            own += 1
+        else:
+            found.append((number, is_))
+    if not own:
+        raise RuntimeError("not even the launcher's own copy of its output was seen")
+    return found
+
+
+# The one process outside that the harness told. A sandbox with a pid namespace may have another
+# process under the same number, so nobody is touched before it is known to be the victim.
+
+RLIMIT_RSS, RLIMIT_LOCKS = 5, 10  # neither has had any effect since Linux 2.4
+
+
+def is_victim(target):
+    """Whether `pid` means the harness's victim in this process's pid namespace.
+
+    False: nobody has the number, or somebody else, who is left alone. The victim is known by the
+    marker among its arguments or, where /proc does not say, by a limit that only it has.
+    NotImplementedError where neither can be read.
+    """
+    try:
+        os.getpgid(target.pid)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        pass  # refused by a filter, which says nothing of the number
+    if target.platform == "darwin":
+        return True  # there is one pid namespace for all
+    try:
+        if os.readlink("/proc/self") == str(os.getpid()):  # else this /proc speaks of other numbers
+            with open("/proc/%d/cmdline" % target.pid, "rb") as file:
+                return target.marker.encode() in file.read(65536)
+    except OSError:
+        pass
+    try:
+        return resource.prlimit(target.pid, RLIMIT_RSS)[0] == target.limit
+    except ProcessLookupError:
+        return False
+    except (AttributeError, OSError) as error:
+        why = "who is process %d? No /proc of ours, and %s" % (target.pid, error)
+        raise NotImplementedError(why) from None
+
+
+def shows_victim(target):
+    """Whether /proc shows the victim under its number. False where it shows oneself and not the victim."""
+    try:
+        with open("/proc/%d/cmdline" % target.pid, "rb") as file:
+            return target.marker.encode() in file.read(65536)
+    except (FileNotFoundError, ProcessLookupError):
+        os.stat("/proc/self/stat")  # without a /proc nothing was looked at
+        return False
+
+
+def unseen(target):
+    """Where the victim was looked for, for target.absent()."""
+    return "process %d is not the victim here, as seen by process %d" % (target.pid, os.getpid())
+
+
+def buffer(content):
+    """Memory of one's own with this content, for calls that take an address."""
+    return ctypes.create_string_buffer(content, len(content))

@@ -1,0 +1,48 @@
+"""Use a connected socket that the launcher's caller had open.
+
+A socket keeps the network namespace it was made in, so a sandbox without a network still carries
+it. The harness greets on it with a mark, and only the socket that holds the mark is used: "send"
+leaves the token there, "reconnect" takes the socket to another listener, whose port is told.
+Source: phylum-dev/birdcage#32; anthropic-experimental/sandbox-runtime README; connect(2).
+"""
+
+import ctypes
+import socket
+import stat
+import struct
+
+import syscalls
+
+
+def find(mark):
+    """The socket that holds the mark, looked at without taking it out."""
+    for number, is_ in syscalls.inherited():
+        if not stat.S_ISSOCK(is_.st_mode):
+            continue
+        one = socket.socket(fileno=number)
+        try:
+            if one.recv(len(mark), socket.MSG_PEEK | socket.MSG_DONTWAIT) == mark:
+                return one
+        except OSError:
+            pass  # a stranger's, or one that has nothing to say
+        one.detach()
+    return None
+
+
+def attempt(target):
+    """Find it and use it; without it among 3 to 1023 it was closed."""
+    if target.act == "reconnect" and target.platform != "linux":
+        raise NotImplementedError("only Linux dissolves a TCP connection by connecting to AF_UNSPEC")
+    target.step("look")
+    found = find(target.mark.encode())
+    if found is None:
+        return target.absent("descriptors 3 to 1023: the caller's socket is none of them")
+    found.settimeout(2)
+    if target.act == "reconnect":
+        target.step("connect")
+        nowhere = ctypes.create_string_buffer(struct.pack("=H14x", socket.AF_UNSPEC), 16)
+        syscalls.checked(syscalls.libc().connect(found.fileno(), nowhere, 16))
+        found.connect(("127.0.0.1", target.port))
+    target.step("send")
+    found.sendall(target.token.encode())
+    return "sent"
