@@ -24,7 +24,7 @@ def attempt(target):
     candidates = addresses(probe) + gateways()
     if not candidates:
         return target.absent("interfaces %s have no address" % [name for _, name in socket.if_nameindex()])
-    refusal, reached = None, []
+    refusal, reached = OSError(), []
     for address in candidates[:32]:
         connection = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
         connection.settimeout(0.1)

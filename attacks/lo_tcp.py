@@ -13,7 +13,7 @@ import socket
 def attempt(target):
     """Connect and send; a refused socket() or connect() is the sandbox's answer."""
     target.step("resolve")
-    address = target.address if target.address[-1].isdigit() or ":" in target.address else listed(target.address)
+    address = listed(target.address) if target.address.isalpha() else target.address
     (family, _, _, _, place), *_ = socket.getaddrinfo(
         address, target.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
     target.step("socket")

@@ -20,7 +20,8 @@ def attempt(target):
     target.step("socket")
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     netlink.settimeout(2)
-    body = struct.pack("=BBBBi", socket.AF_INET6, 128, IFA_F_NODAD, 0, socket.if_nametoindex(target.interface))
+    index = socket.if_nametoindex(target.interface)
+    body = struct.pack("=BBBBi", socket.AF_INET6, 128, IFA_F_NODAD, 0, index)
     for kind in (IFA_LOCAL, IFA_ADDRESS):
         body += struct.pack("=HH", 20, kind) + address
     target.step("RTM_NEWADDR")

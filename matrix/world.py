@@ -50,7 +50,8 @@ LINK_LOCAL = "fe80::65:6d"
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_RTM_NEWADDR, _NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE, _NLMSG_ERROR = 20, 1, 4, 0x400, 2
+_RTM_NEWADDR, _RTM_DELADDR, _NLMSG_ERROR = 20, 21, 2
+_NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 1, 4, 0x400
 _IFA_ADDRESS, _IFA_LOCAL, _IFA_F_NODAD = 1, 2, 2
 
 
@@ -188,13 +189,22 @@ def _all_groups() -> bool:
 
 def add_address(address: str, prefix: int, interface: str = "lo") -> None:
     """Give an interface of this network namespace an address. Raises OSError."""
+    _change_address(_RTM_NEWADDR, address, prefix, interface)
+
+
+def drop_address(address: str, prefix: int, interface: str = "lo") -> None:
+    """Take an address from an interface of this network namespace. Raises OSError."""
+    _change_address(_RTM_DELADDR, address, prefix, interface)
+
+
+def _change_address(request: int, address: str, prefix: int, interface: str) -> None:
     packed = ipaddress.ip_address(address).packed
     family = socket.AF_INET6 if len(packed) == 16 else socket.AF_INET  # noqa: PLR2004 - bytes of IPv6
     body = struct.pack("=BBBBi", family, prefix, _IFA_F_NODAD, 0, socket.if_nametoindex(interface))
     for kind in (_IFA_LOCAL, _IFA_ADDRESS):
         body += struct.pack("=HH", 4 + len(packed), kind) + packed
-    flags = _NLM_F_REQUEST | _NLM_F_ACK | _NLM_F_CREATE
-    header = struct.pack("=IHHII", 16 + len(body), _RTM_NEWADDR, flags, 1, 0)
+    flags = _NLM_F_REQUEST | _NLM_F_ACK | (_NLM_F_CREATE if request == _RTM_NEWADDR else 0)
+    header = struct.pack("=IHHII", 16 + len(body), request, flags, 1, 0)
     with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
         netlink.settimeout(2)
         netlink.send(header + body)

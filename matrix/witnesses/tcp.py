@@ -11,25 +11,33 @@ import socket
 from matrix.model import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
+EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where we reach ourselves
+LIMIT = 1 << 20  # bytes kept, in which the canary is looked for
+
 
 class Witness(Watching):
-    """Listens on `plant.bind` (default 127.0.0.1) at a free port; sees the canary in what arrives."""
+    """Listens on `plant.bind` (default 127.0.0.1) at a free port; sees the canary in what arrives.
+
+    `plant.protocol` is for streams that are not plain TCP, by number.
+    """
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         self.bind = str(ground.case.plant.get("bind", "127.0.0.1"))
+        self.protocol = int(ground.case.plant.get("protocol", 0))
+        self.family = socket.AF_INET6 if ":" in self.bind else socket.AF_INET
         self.listener: socket.socket | None = None
         self.open: list[socket.socket] = []
         self.heard = b""
 
     def plant(self) -> Planted:
         """Listen; the attack is told port and token, and its row says the address."""
-        family = socket.AF_INET6 if ":" in self.bind else socket.AF_INET
-        self.listener = socket.socket(family, socket.SOCK_STREAM)
         try:
+            self.listener = socket.socket(self.family, socket.SOCK_STREAM, self.protocol)
             self.listener.bind((self.bind, 0))
         except OSError as error:
-            raise Unplantable(f"cannot listen on {self.bind}: {error.strerror}") from error
+            kind = f" by protocol {self.protocol}" if self.protocol else ""
+            raise Unplantable(f"cannot listen on {self.bind}{kind}: {error.strerror}") from error
         self.listener.listen(16)
         self.listener.setblocking(False)
         return Planted(told={"port": self.listener.getsockname()[1], "token": self.ground.token})
@@ -46,7 +54,7 @@ class Witness(Watching):
             self.open.append(connection)
         for connection in self.open:
             try:
-                while len(self.heard) < 1 << 20 and (data := connection.recv(4096)):
+                while len(self.heard) < LIMIT and (data := connection.recv(4096)):
                     self.heard += data
             except OSError:
                 continue
@@ -64,14 +72,12 @@ class Witness(Watching):
         if self.listener is None:
             return "no listener"
         token = fresh_token().encode()
-        address = self.listener.getsockname()
-        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(address[0], address[0])  # noqa: S104
+        host, port, *rest = self.listener.getsockname()
         try:
-            with socket.create_connection((host, address[1]), timeout=2) as own:
+            with socket.socket(self.family, socket.SOCK_STREAM, self.protocol) as own:
+                own.settimeout(2)
+                own.connect((EVERYWHERE.get(host, host), port, *rest))
                 own.sendall(token)
-                own.shutdown(socket.SHUT_WR)
-                own.settimeout(0.2)
-                self._drain()
         except OSError as error:
             return f"the listener on {self.bind} is gone: {error}"
         self._drain()
