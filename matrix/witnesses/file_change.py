@@ -81,6 +81,7 @@ class Witness(Watching):
         try:
             if self.absent:
                 own = file.with_name(f"{file.name}-own")
+                own.touch(exist_ok=False)
                 own.write_text(token)
                 found = holds(own, token)
                 own.unlink()

@@ -1,20 +1,15 @@
-"""A planted file that must not be locked. The lock is looked for while the attempt runs.
-
-What was noticed is answered with a file in the workspace, so that the attempt need not wait.
-"""
+"""A planted file that must not be locked, looked at while the attempt says that it holds the lock."""
 
 from __future__ import annotations
 
 import fcntl
 import os
-from pathlib import Path
 
+from matrix.meeting import Meeting
 from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import planting
 from matrix.witnesses.contract import Ground, Planted, Watching
 from matrix.witnesses.planting import Side
-
-WAIT = 2  # seconds that an attempt keeps its lock, to be noticed
 
 
 def locked(descriptor: int) -> bool:
@@ -34,27 +29,27 @@ class Witness(Watching):
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
+        self.meeting = Meeting(ground.corner)
         self.sides: list[Side] = []
         self.descriptor = -1
         self.seen = False
 
     def plant(self) -> Planted:
-        """A file on each side, which may only be read."""
-        for side in (planting.forbidden(self.ground), planting.granted(self.ground)):
-            self.sides.append(side)
-            self.ground.file(side.file, "planted by escape-matrix\n", 0o444)
-            side.told.update(noticed=str(side.scratch / "noticed"), wait=0)
+        """A file on each side, which may only be read. The twin meets nobody: its `met` is there already."""
+        self.sides = [planting.forbidden(self.ground), planting.granted(self.ground)]
         outside, inside = self.sides
-        outside.told["wait"] = WAIT
+        for side in self.sides:
+            self.ground.file(side.file, "planted by escape-matrix\n", 0o444)
         self.descriptor = os.open(outside.file, os.O_RDONLY)
-        return Planted(told=outside.told, twin=inside.told)
+        met = {"ready": str(inside.scratch / "ready"), "met": str(inside.file)}
+        return Planted(told={**outside.told, **self.meeting.told}, twin={**inside.told, **met})
 
     def look(self, attempted: Attempted | None) -> Sighting:
-        """Try to share the lock; being refused is the sighting."""
+        """When the attempt is ready, try to share the lock; being refused is the sighting."""
         del attempted
-        if not self.seen and locked(self.descriptor):
-            self.seen = True
-            Path(self.sides[0].told["noticed"]).touch()
+        if self.meeting.due():
+            self.seen = self.seen or locked(self.descriptor)
+            self.meeting.acknowledge()
         return Seen(how="seen from outside: the planted file was locked") if self.seen else Nothing()
 
     def check(self) -> str:
