@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import io
 import os
@@ -27,6 +28,10 @@ exit codes, the first that applies:
    15  nothing was run
     0  clean
   130  interrupted"""
+
+
+OUTPUT_GONE = {errno.EPIPE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+"""What a verb's own files raise as a WriteError; so here it is about standard output."""
 
 
 def build() -> argparse.ArgumentParser:
@@ -60,7 +65,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("escape-matrix: interrupted", file=sys.stderr)
         return Code.INTERRUPTED
-    except BrokenPipeError:  # whoever read our output has gone; Python must not try once more at its end
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except OSError as error:
+        if error.errno not in OUTPUT_GONE:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # Python must not try once more at its end
+        print(f"escape-matrix: the output cannot be written: {error.strerror}", file=sys.stderr)
         return Code.CANNOT_WRITE
     return code

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from matrix.errors import Problem
 from matrix.model import Backend, Case, Mechanism, Source, Table, Untestable
 from matrix.shape import near
-from matrix.steps import Attack
+from matrix.steps import FILL_IN, Attack
 
 TITLE = 70  # characters
-FILL_IN = "FILL IN"  # what a scaffold leaves where a person has to write
 NO_FACT = re.compile(
     r"\b(should|shall|must|would|will|test that|tests that|check that|verify|ensure)\b", re.IGNORECASE
 )
@@ -37,7 +36,7 @@ def gaps(table: Table, shipped: Shipped) -> tuple[Problem, ...]:
         *(problem for row in rows for problem in _title(row)),
         *(problem for row in rows for problem in _mechanisms(row, table)),
         *(problem for case in table.cases for problem in _files(case, shipped)),
-        *(problem for case in table.cases for problem in _unfilled(case)),
+        *(problem for row in rows for problem in _unfilled(row)),
         *(problem for mechanism in table.mechanisms for problem in _platforms(mechanism, table)),
         *(_attacks(table, shipped) if shipped.complete else ()),
     )
@@ -52,6 +51,7 @@ def column_gaps(table: Table, backends: Iterable[Backend]) -> tuple[Problem, ...
     for backend in backends:
         if (earlier := first.setdefault(backend.id, backend)) is not backend:
             found.append(_twice(backend.id, earlier.source, backend.source))
+        found += _unfilled(backend)
         for word in backend.claims.closes if backend.claims else ():
             if word not in known:
                 what = f"claims {word!r}, which is no mechanism and no case"
@@ -105,8 +105,6 @@ def _title(row: Row) -> Iterator[Problem]:
 def _mechanisms(row: Row, table: Table) -> Iterator[Problem]:
     known = {mechanism.id: mechanism for mechanism in table.mechanisms}
     for name in (row.mechanism,) if isinstance(row, Case) else row.mechanisms:
-        if FILL_IN in name:
-            continue
         if name not in known:
             yield _problem("unknown-mechanism", row, f"there is no mechanism {name!r}", near(name, known))
             continue
@@ -117,7 +115,7 @@ def _mechanisms(row: Row, table: Table) -> Iterator[Problem]:
 
 
 def _files(case: Case, shipped: Shipped) -> Iterator[Problem]:
-    if case.witness not in shipped.witnesses and FILL_IN not in case.witness:
+    if case.witness not in shipped.witnesses:
         what = f"there is no witness {case.witness!r} in matrix/witnesses/"
         yield _problem("missing-witness", case, what, near(case.witness, shipped.witnesses))
     attack = shipped.attacks.get(case.attack)
@@ -129,11 +127,11 @@ def _files(case: Case, shipped: Shipped) -> Iterator[Problem]:
         yield _problem("unknown-step", case, what, near(case.decisive, attack.steps))
 
 
-def _unfilled(case: Case) -> Iterator[Problem]:
+def _unfilled(row: Row | Backend) -> Iterator[Problem]:
     """Places that a scaffold marked and nobody has written."""
-    if FILL_IN in repr(case):
+    if FILL_IN in repr(row):
         what = f"a place marked {FILL_IN} is still there"
-        yield _problem("not-filled-in", case, what, "write what belongs there")
+        yield _problem("not-filled-in", row, what, "write what belongs there")
 
 
 def _platforms(mechanism: Mechanism, table: Table) -> Iterator[Problem]:

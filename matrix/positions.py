@@ -17,9 +17,10 @@ from matrix.model import Source
 
 
 class Located(dict[str, Any]):
-    """A JSON object and the line that it begins on."""
+    """A JSON object, the line that it begins on, and where in the text it ends."""
 
     line: int = 0
+    end: int = 0
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class _Decoder(json.JSONDecoder):
         parse: Any = json.decoder.JSONObject  # type: ignore[attr-defined] # not in the stubs
         pairs, end = cast("tuple[list[tuple[str, Any]], int]", parse(at, strict, scan, None, list))
         found = Located(pairs)
-        found.line = at[0].count("\n", 0, at[1]) + 1
+        found.line, found.end = at[0].count("\n", 0, at[1]) + 1, end
         if len(found) < len(pairs):
             self._repeated(found, [key for key, _ in pairs])
         return found, end

@@ -22,6 +22,8 @@ class Place:
     rest: Sequence[str | int]
 
 
+FEW = 12  # names that a message can list
+
 Locate = Callable[[Sequence[str | int]], Place]
 
 _TYPES = {
@@ -49,12 +51,14 @@ def complaints(instance: Any, schema: Mapping[str, Any], locate: Locate) -> Iter
 
 
 def near(word: str, known: Iterable[str]) -> str:
-    """What to do about a word that is not known: the nearest ones, or all of them."""
+    """What to do about a word that is not known: the nearest ones, or all of a few."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
     if close:
         return f"did you mean {' or '.join(close)}?"
-    return f"use one of {', '.join(names)}" if names else "none is known"
+    return (
+        f"use one of {', '.join(names)}" if 0 < len(names) <= FEW else "name one that exists: none is near it"
+    )
 
 
 def _written(path: Sequence[str | int]) -> str:

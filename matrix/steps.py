@@ -12,6 +12,9 @@ PYTHON = (3, 8)
 """The oldest Python that an attack has to run on, inside a sandbox."""
 
 
+FILL_IN = "FILL IN"  # what a scaffold leaves where a person has to write
+
+
 @dataclass(frozen=True, kw_only=True)
 class Attack:
     """What one file of attacks/ says."""
@@ -39,6 +42,8 @@ def read(source: str) -> Attack:
         return Attack(problem="it has no function attempt(target)")
     if not ast.get_docstring(tree):
         return Attack(problem="it has no docstring, which is published")
+    if FILL_IN in source:
+        return Attack(problem=f"a place marked {FILL_IN} is still there")
     named = [*_named(tree)]
     literal = [node.value for node in named if isinstance(node, ast.Constant) and isinstance(node.value, str)]
     variable = any(not isinstance(node, ast.Constant | ast.JoinedStr | ast.BinOp) for node in named)
