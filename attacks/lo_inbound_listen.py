@@ -1,7 +1,7 @@
 """Open a TCP listener inside and leave the token with whoever connects from outside.
 
-The harness connects in at the told address and port. Where it finds nobody there, a client of our
-own proves the listener: then it lives in a network of the sandbox's own.
+The harness connects in at an address of the host and the told port. Where it finds nobody there, a
+client of our own proves the listener: then it lives in a network of the sandbox's own.
 Sources: coder/boundary#210, landlock-lsm/linux#15, Zouuup/landrun#59.
 """
 
@@ -22,7 +22,7 @@ def attempt(target):
     own = socket.socket(family, socket.SOCK_STREAM)
     own.settimeout(0.5)
     target.step("own client")
-    own.connect((target.address, target.port))
+    own.connect((target.own, target.port))
     listener.settimeout(0.5)
     # The queue is in order of arrival: the harness's client, where there is one, comes first.
     guest, _ = listener.accept()

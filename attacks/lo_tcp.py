@@ -7,6 +7,7 @@ the listener's log: a sandbox has a loopback of its own that may answer too. A n
 Sources: Kilo-Org/kilocode#11659 (localhost, mapped IPv6), landlock-lsm/linux#54 (MPTCP), #40 (SCTP).
 """
 
+import os
 import socket
 
 
@@ -28,9 +29,10 @@ def attempt(target):
 
 def listed(name):
     """The IPv4 address that /etc/hosts gives to a name."""
-    with open("/etc/hosts") as hosts:
-        for line in hosts:
-            address, *names = line.split("#")[0].split() or [""]
-            if name in names and ":" not in address:
-                return address
+    if os.path.exists("/etc/hosts"):
+        with open("/etc/hosts") as hosts:
+            for line in hosts:
+                address, *names = line.split("#")[0].split() or [""]
+                if name in names and ":" not in address:
+                    return address
     raise NotImplementedError("/etc/hosts does not name %s, and nobody else may be asked" % name)

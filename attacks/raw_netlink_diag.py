@@ -17,17 +17,13 @@ UDIAG_SHOW_NAME, UNIX_DIAG_NAME = 1, 0
 def attempt(target):
     """A refused netlink socket, or a kernel that answers with an error, is the sandbox's answer."""
     unix = target.table == "unix"
-    target.step("own")
-    own = socket.socket(socket.AF_UNIX if unix else socket.AF_INET, socket.SOCK_STREAM)
-    if unix:
-        own.bind("\0own" + os.urandom(8).hex())
-    own.listen(1)  # without bind() the kernel picks a port
-    mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
     target.step("socket")
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
     netlink.settimeout(2)
     body = (struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, 0xFFFFFFFF, 0, UDIAG_SHOW_NAME, 0, 0) if unix
             else struct.pack("=BBBBI48x", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 1 << LISTEN))
+    own = listener(unix)
+    mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
     target.step("SOCK_DIAG")
     netlink.send(struct.pack("=IHHII", 16 + len(body), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0) + body)
     read = unix_name if unix else tcp_address
@@ -35,6 +31,18 @@ def attempt(target):
     if names == [mine]:
         return target.absent("the socket dump, which shows our own and no other")
     return "\n".join(names)
+
+
+def listener(unix):
+    """A socket of our own that the listing must show."""
+    try:
+        own = socket.socket(socket.AF_UNIX if unix else socket.AF_INET, socket.SOCK_STREAM)
+        if unix:
+            own.bind("\0own" + os.urandom(8).hex())
+        own.listen(1)  # without bind() the kernel picks a port
+    except OSError as error:
+        raise NotImplementedError("no listener of our own to look for in the list: %s" % error) from None
+    return own
 
 
 def messages(netlink):
