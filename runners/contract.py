@@ -88,6 +88,7 @@ class Launch:
     environment: Mapping[str, str]  # of the launcher itself, canaries included
     descriptors: tuple[int, ...] = ()  # inherited by the launcher under the same numbers
     terminal: Path | None = None  # becomes standard input and error, and the controlling terminal
+    channels: frozenset[Channel] = frozenset()  # what its rows need carried, for a runner with several ways
     network: str = "run"  # "run": the namespace of the harness
 
 
