@@ -60,9 +60,14 @@ def shipped(*, complete: bool) -> Shipped:
     """The attacks and witnesses that there are."""
     attacks = {path.stem: path for path in sorted(locate.attacks().glob("*.py")) if path.stem not in SHARED}
     texts = {name: path.read_text(encoding="utf-8") for name, path in attacks.items()}
-    witnesses = (path for path in locate.witnesses().glob("*.py"))
+    witnesses = [path for path in locate.witnesses().glob("*.py") if _is_witness(path)]
     return Shipped(
         attacks={name: steps.read(text) for name, text in texts.items()},
-        witnesses=frozenset(path.stem for path in witnesses if path.stem not in {"__init__", "contract"}),
+        witnesses=frozenset(path.stem for path in witnesses),
         complete=complete,
     )
+
+
+def _is_witness(path: Path) -> bool:
+    """Whether a file of matrix/witnesses/ is one, and not what several of them share."""
+    return path.stem != "contract" and "\nclass Witness(" in path.read_text(encoding="utf-8")
