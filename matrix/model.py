@@ -251,7 +251,7 @@ class Observation:
 
     attempted: Attempted
     sighting: Sighting
-    twin: TwinAnswer = TwinAnswer.ANSWERED
+    twin: TwinAnswer
     argv: tuple[str, ...] = ()
     exit: Exit | None = None
     errors: str = ""  # the end of what the launcher printed on standard error
