@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from runners.contract import Expressible, Found, Identity, Inexpressible, Launch, Missing, Policy
 from runners.local import Local, find, which
-from runners.masks import empty_file, mountable
+from runners.masks import covered, read_only
 from runners.modes import assemble, mode_options
 from runners.system import view
 
@@ -30,8 +30,9 @@ class Runner(Local):
         return find("bwrap", identity, "apt-get install bubblewrap")
 
     def express(self, policy: Policy) -> Expressible | Inexpressible:
-        """Mounts over the path, in order after the workspace's own."""
-        return Expressible() if self.options["mode"] == "open" else mountable(policy)
+        """Everything: mounts over the path, in order after the workspace's own."""
+        del policy
+        return Expressible()
 
     def argv(self, launch: Launch) -> tuple[str, ...]:
         """The command line."""
@@ -79,12 +80,11 @@ def _usual(launch: Launch) -> Iterator[tuple[str, ...]]:
 
 
 def _masks(launch: Launch) -> Iterator[tuple[str, ...]]:
-    """Protected paths read-only over themselves; then, as one may hold a hidden path, something empty."""
-    for path in launch.policy.protected:
-        yield ("--ro-bind", str(path), str(path))
-    for path in launch.policy.hidden:
-        if path.is_dir():
+    for source, path in read_only(launch):
+        yield ("--ro-bind", str(source), str(path))
+    for source, path in covered(launch):
+        if source:
+            yield ("--ro-bind", str(source), str(path))
+        else:
             yield ("--tmpfs", str(path))
             yield ("--remount-ro", str(path))
-        else:
-            yield ("--ro-bind", str(empty_file(launch)), str(path))

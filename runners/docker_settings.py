@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from runners.contract import Launch
-from runners.masks import empty_file
+from runners.masks import covered, read_only
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,10 +145,10 @@ def _given(environment: Mapping[str, str]) -> Iterator[Setting]:
 
 
 def _masks(launch: Launch) -> Iterator[Setting]:
-    for path in launch.policy.protected:
-        yield _bind(path, path, read_only=True)
-    for path in launch.policy.hidden:
-        yield _empty(path) if path.is_dir() else _bind(empty_file(launch), path, read_only=True)
+    for source, path in read_only(launch):
+        yield _bind(source, path, read_only=True)
+    for source, path in covered(launch):
+        yield _bind(source, path, read_only=True) if source else _empty(path)
 
 
 def _bind(source: Path, target: Path, *, read_only: bool = False) -> Setting:

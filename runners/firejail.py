@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from runners.contract import Expressible, Found, Identity, Inexpressible, Launch, Missing, Policy
 from runners.local import Local, find, which
-from runners.masks import mountable
+from runners.masks import existing
 from runners.modes import assemble, mode_options
 from runners.system import top_level
 
@@ -51,8 +51,8 @@ class Runner(Local):
         return find("firejail", identity, "apt-get install firejail")
 
     def express(self, policy: Policy) -> Expressible | Inexpressible:
-        """`--blacklist` and `--read-only`, which take what exists."""
-        return Expressible() if self.options["mode"] == "open" else mountable(policy)
+        """`--blacklist` and `--read-only`, which pass over what does not exist."""
+        return Expressible() if self.options["mode"] == "open" else existing(policy)
 
     def argv(self, launch: Launch) -> tuple[str, ...]:
         """The command line."""

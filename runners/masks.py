@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from runners.contract import Expressible, Inexpressible, Launch, Policy
 
 
-def mountable(policy: Policy) -> Expressible | Inexpressible:
-    """Whether mounts can say it: a mount covers what is there, and follows a link to what it names."""
+def existing(policy: Policy) -> Expressible | Inexpressible:
+    """Whether every path is there, for a sandbox that passes over what is not."""
     for path in (*policy.hidden, *policy.protected):
-        if path.is_symlink():
-            return Inexpressible(f"{path.name} is a link: a mount would cover what it points to")
         if not path.exists():
-            return Inexpressible(f"{path.name} does not exist: a mount would create it outside")
+            return Inexpressible(f"{path.name} does not exist, and only what does can be hidden or protected")
     return Expressible()
 
 
 def empty_file(launch: Launch) -> Path:
-    """A file of ours with nothing in it and no permission for anybody, to be mounted over a hidden file."""
+    """A file of ours with nothing in it and no permission for anybody, to be mounted over another."""
     path = launch.run / "nothing-to-see"
     path.touch(mode=0o000, exist_ok=True)
     return path
+
+
+def read_only(launch: Launch) -> Iterator[tuple[Path, Path]]:
+    """(source, target) of each read-only bind mount that protects; over a missing name, an empty file.
+
+    Whether the mount point that the sandbox then makes is made in the right place is its own affair.
+    """
+    for path in launch.policy.protected:
+        yield (path if path.exists() else empty_file(launch)), path
+
+
+def covered(launch: Launch) -> Iterator[tuple[Path | None, Path]]:
+    """(source, target) of each mount that hides; without a source, an empty directory.
+
+    They come after the protecting ones, as a protected directory may hold a hidden path.
+    """
+    for path in launch.policy.hidden:
+        yield (empty_file(launch) if path.is_file() else None), path

