@@ -37,7 +37,7 @@ from matrix.model import (
 )
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Witness, fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
-from runners.contract import Identity, Inexpressible, Launch, Policy, Runner
+from runners.contract import Channel, Identity, Inexpressible, Launch, Policy, Runner
 
 START = 20.0  # seconds that a sandbox may take to start
 TWIN = "#twin"
@@ -206,6 +206,7 @@ class Arm:
             environment=environment(self.setting.identity, *(row.planted.environment.items() for row in rows)),
             descriptors=tuple(fd for row in rows for fd in row.planted.descriptors),
             terminal=terminals[0] if terminals else None,
+            channels=frozenset[Channel]().union(*(row.case.channels for row in rows)),
         )
 
     def _look(self, row: _Row, attempted: Attempted | None) -> None:
