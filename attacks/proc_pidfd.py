@@ -1,7 +1,7 @@
 """Take hold of a process outside by a pidfd.
 
 From Linux 6.9 the inode number of a pidfd is one process's own, so that it names the process.
-Sources: pidfd_open(2); linux commit cb12fd8e0dab ("pidfd: add pidfs").
+Sources: pidfd_open(2); fs/pidfs.c of Linux.
 """
 
 import os

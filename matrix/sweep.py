@@ -15,11 +15,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
 
 from matrix.ledger import Entry, Run, earlier_runs
+from matrix.witnesses import realtime
 
 PATIENCE = 10.0  # seconds that a process may take to end
 IPC_RMID = 0
@@ -163,10 +165,20 @@ def _forget_key(entry: Entry) -> None:
         ctypes.CDLL(None).syscall(ctypes.c_long(number), KEYCTL_INVALIDATE, int(entry.name), 0, 0, 0)
 
 
+def _unless_gone(forget: Callable[[str], None]) -> Callable[[Entry], None]:
+    def remove(entry: Entry) -> None:
+        with suppress(OSError):
+            forget(entry.name)
+
+    return remove
+
+
 _ACTIONS: dict[str, Callable[[Entry], None]] = {
     "path": _remove,
     "sysv-shm": _ipc("shmctl"),
     "sysv-msg": _ipc("msgctl"),
     "sysv-sem": _ipc("semctl"),
+    "posix-shm": _unless_gone(realtime.forget_memory),
+    "posix-mq": _unless_gone(realtime.forget_queue),
     "key": _forget_key,
 }

@@ -11,7 +11,8 @@ import ctypes
 import os
 import secrets
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
@@ -61,16 +62,30 @@ class _Segment:
     def __init__(self, key: int) -> None:
         self.libc = _libc()
         self.id = _checked(self.libc.shmget(key, ctypes.c_size_t(SIZE), MODE), "shmget")
-        self.address = self.libc.shmat(self.id, None, 0)
+
+    @contextmanager
+    def _attached(self) -> Generator[int]:
+        """Attached only for the moment, or it would live on here after somebody removed it."""
+        address = self.libc.shmat(self.id, None, 0)
+        if address == ctypes.c_void_p(-1).value:
+            raise Unplantable(f"shmat: {os.strerror(ctypes.get_errno())}")
+        try:
+            yield address
+        finally:
+            self.libc.shmdt(ctypes.c_void_p(address))
 
     def put(self, canary: str) -> None:
-        ctypes.memmove(self.address, canary.encode().ljust(SIZE, b"\0"), SIZE)
+        with self._attached() as address:
+            ctypes.memmove(address, canary.encode().ljust(SIZE, b"\0"), SIZE)
 
     def get(self) -> str:
-        return ctypes.string_at(self.address).decode("latin-1")
+        try:
+            with self._attached() as address:
+                return ctypes.string_at(address).decode("latin-1")
+        except Unplantable:
+            return ""
 
     def remove(self) -> None:
-        self.libc.shmdt(ctypes.c_void_p(self.address))
         self.libc.shmctl(self.id, IPC_RMID, None)
 
 

@@ -9,7 +9,6 @@ to it: one of victim_signs.SIGNS.
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 from matrix.witnesses.victim_process import Victim
-from matrix.witnesses.victim_signs import RLIMIT_LOCKS, SIGNS, File, Sign
+from matrix.witnesses.victim_signs import SIGNS, File, Sign
 
 GIVEN = {"cell", "environ", "argv", "descriptor", "mapping"}  # to the victim itself when it starts
 SIZE = 40  # bytes of the cell that attacks read and write, whole words
@@ -44,7 +43,7 @@ class Witness(Watching):
         given = {self.holds: self.canary} if self.holds in GIVEN else {}
         victim = self.victim = Victim(self.ground, self.folder, given)
         if self.holds == "limits":
-            self.canary = limits(victim.pid)
+            self.canary = "{} {}".format(*victim.locks)
         elif self.holds == "pidfd":
             self.canary = f"pidfd of inode {pidfd_inode(victim.pid)}"
         if self.takes:
@@ -92,8 +91,6 @@ class Witness(Watching):
         match self.holds:
             case "file":
                 return (self.folder / OUTSIDE).read_text()
-            case "limits":
-                return limits(self.victim.pid)
             case "pidfd":
                 return f"pidfd of inode {pidfd_inode(self.victim.pid)}"
             case held:
@@ -107,11 +104,6 @@ class Witness(Watching):
             self.sign.file.close()
         if self.folder is not None:
             self.ground.remove(self.folder)
-
-
-def limits(pid: int) -> str:
-    """The limit that holds two random numbers, as the attack writes it."""
-    return "{} {}".format(*resource.prlimit(pid, RLIMIT_LOCKS))
 
 
 def pidfd_inode(pid: int) -> int:

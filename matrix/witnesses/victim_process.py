@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import selectors
@@ -14,7 +13,6 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import psutil
 
@@ -35,7 +33,7 @@ class Victim:
         soft = secrets.randbelow(1 << 60)
         self.locks = (soft, soft + 1 + secrets.randbelow(1 << 60))
         self.signals: list[dict[str, int]] = []
-        self._lines = b""
+        self._lines, self._complaint = b"", ""
         self._popen = self._start(ground, folder, canary)
         self.pid = self._popen.pid
         try:
@@ -71,14 +69,14 @@ class Victim:
             "descriptor": canary.get("descriptor", "nothing"),
             "mapping": canary.get("mapping", ""),
             "limit": self.limit,
-            "locks": self.locks,
+            "soft": self.locks[0],
+            "hard": self.locks[1],
         }
-        self._write(json.dumps(wanted))
+        self._write("\t".join(f"{key}={value}" for key, value in wanted.items()))
         ready = self._await("ready", START)
         if ready is None:
-            said = self._lines.decode(errors="replace").strip().splitlines()[-1:] or ["nothing"]
-            raise Unplantable(f"the victim process did not start; it said: {said[0]}")
-        self.address, self.descriptor = int(ready["ready"]), int(ready["descriptor"])
+            raise Unplantable(f"the victim process did not start; it said: {self._complaint or 'nothing'}")
+        self.address, self.descriptor = int(ready["ready"]), int(ready["held"])
 
     def _write(self, line: str) -> None:
         if self._popen.stdin is not None:
@@ -87,7 +85,7 @@ class Victim:
                 self._popen.stdin.flush()
 
     def ask(self, command: str) -> Mapping[str, str]:
-        """What it holds, after `show` or `set TEXT`; empty where it does not answer."""
+        """What it holds after this command; empty where it does not answer."""
         self._write(command)
         return self._await("cell", ANSWER) or {}
 
@@ -96,7 +94,7 @@ class Victim:
         self._await("signal" if seconds else "", seconds)
         return self.signals
 
-    def _await(self, key: str, seconds: float) -> dict[str, Any] | None:
+    def _await(self, key: str, seconds: float) -> Mapping[str, str] | None:
         """The next line that has that key; None after so many seconds, or when it has ended."""
         end = time.monotonic() + seconds
         with selectors.DefaultSelector() as waiting:
@@ -115,18 +113,17 @@ class Victim:
     def _out(self) -> int:
         return self._popen.stdout.fileno() if self._popen.stdout else -1
 
-    def _line(self) -> dict[str, Any] | None:
-        """The next whole line; signals are kept."""
+    def _line(self) -> Mapping[str, str] | None:
+        """The next whole line, None where none has come; signals are kept."""
         line, newline, rest = self._lines.partition(b"\n")
         if not newline:
             return None
-        try:
-            found = json.loads(line)
-        except ValueError:  # what an interpreter prints that cannot start; kept for the message
-            return None
         self._lines = rest
+        found = victim_program.parse(line)
         if "signal" in found:
-            self.signals.append(found)
+            self.signals.append({key: int(value) for key, value in found.items()})
+        elif not found:
+            self._complaint = line.decode("utf-8", "replace")  # an interpreter that cannot start
         return found
 
     def gone(self) -> str:

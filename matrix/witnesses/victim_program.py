@@ -2,17 +2,18 @@
 
     python3 -I -S victim_program.py MARKER [CANARY]
 
-The first line on standard input says what to hold, as JSON; "show" has it say what it holds by now,
-and "set TEXT" changes its cell. Every line that it writes is JSON: `ready`, an answer, or a signal
-that it received. It ends with its standard input, or by itself after a minute.
+The first line on standard input says what to hold; "show" has it say what it holds by now, "cell
+TEXT" and "limit NUMBER" change it first. It writes lines: `ready`, an answer, or a signal that it
+received. A line is KEY=VALUE, separated by tabs. It ends with its standard input, or by itself after
+a minute.
 
-Runs with the system's interpreter, so standard library and Python 3.8. Linux and macOS.
+Runs with the system's interpreter, so standard library and Python 3.8; a run starts hundreds, so
+nothing is imported that takes long. Linux and macOS.
 """
 
 from __future__ import annotations
 
 import ctypes
-import json
 import mmap
 import os
 import resource
@@ -20,7 +21,6 @@ import select
 import signal
 import struct
 import sys
-from typing import Any
 
 SECONDS = 60
 CELL = 64  # bytes of memory that the canary lives in
@@ -33,7 +33,7 @@ PR_SET_PTRACER = 0x59616D61
 class Victim:
     """What it holds, and how it speaks."""
 
-    def __init__(self, wanted: dict[str, Any]) -> None:
+    def __init__(self, wanted: dict[str, str]) -> None:
         self.cell = ctypes.create_string_buffer(wanted["cell"].encode(), CELL)
         with open("unlinked", "w+b", buffering=0) as file:  # noqa: PTH123 - nothing is imported needlessly
             file.write(wanted["descriptor"].encode())
@@ -42,11 +42,11 @@ class Victim:
         self.mapped = mmap.mmap(self.descriptor, 0, prot=mmap.PROT_READ)
         os.unlink(wanted["mapping"] or "unlinked")  # noqa: PTH108
         if sys.platform == "linux":
-            resource.setrlimit(RLIMIT_RSS, (wanted["limit"], resource.RLIM_INFINITY))
-            resource.setrlimit(RLIMIT_LOCKS, tuple(wanted["locks"]))
+            resource.setrlimit(RLIMIT_RSS, (int(wanted["limit"]), resource.RLIM_INFINITY))
+            resource.setrlimit(RLIMIT_LOCKS, (int(wanted["soft"]), int(wanted["hard"])))
             ctypes.CDLL(None).prctl(PR_SET_PTRACER, ctypes.c_ulong(-1))  # refused where there is no yama
 
-    def holds(self) -> dict[str, Any]:
+    def holds(self) -> dict[str, str]:
         """Everything that a canary may be in, read afresh."""
         return {
             "cell": self.cell.value.decode("latin-1"),
@@ -54,14 +54,17 @@ class Victim:
             "argv": sys.argv[2] if len(sys.argv) > 2 else "",  # noqa: PLR2004
             "descriptor": os.pread(self.descriptor, 4096, 0).decode("latin-1"),
             "mapping": mapped(),
+            "limits": limits(),
         }
 
     def answer(self, command: str) -> None:
         """One command, one line."""
         verb, _, text = command.strip().partition(" ")
-        if verb == "set":
+        if verb == "cell":
             self.cell.value = text.encode()
-        say(self.holds())
+        elif verb == "limit":
+            resource.setrlimit(RLIMIT_LOCKS, (int(text), resource.getrlimit(RLIMIT_LOCKS)[1]))
+        say(**self.holds())
 
 
 def mapped() -> str:
@@ -73,9 +76,23 @@ def mapped() -> str:
     return os.path.basename(names[0]) if names else ""  # noqa: PTH119
 
 
-def say(facts: dict[str, Any]) -> None:
+def limits() -> str:
+    """The two numbers of the limit that has no effect."""
+    if sys.platform != "linux":
+        return ""
+    soft, hard = resource.getrlimit(RLIMIT_LOCKS)
+    return f"{soft} {hard}"
+
+
+def say(**facts: str | int) -> None:
     """One line to the harness."""
-    os.write(1, json.dumps(facts).encode() + b"\n")
+    os.write(1, "\t".join(f"{key}={value}" for key, value in facts.items()).encode() + b"\n")
+
+
+def parse(line: bytes) -> dict[str, str]:
+    """What such a line says; nothing, of any other line."""
+    pairs = [part.partition("=") for part in line.decode("utf-8", "replace").strip("\n").split("\t")]
+    return {key: value for key, separator, value in pairs if separator}
 
 
 def listen() -> int:
@@ -100,9 +117,9 @@ def hear(descriptor: int) -> None:
     if len(data) == SIGINFO:
         number, _, _, sender = struct.unpack_from("=Iiii", data)
         (value,) = struct.unpack_from("=i", data, 44)
-        say({"signal": number, "sender": sender, "value": value})
+        say(signal=number, sender=sender, value=value)
     elif data:
-        say({"signal": data[0], "sender": 0, "value": 0})
+        say(signal=data[0], sender=0, value=0)
 
 
 def main() -> None:
@@ -110,8 +127,8 @@ def main() -> None:
     signal.alarm(SECONDS)
     lines = os.fdopen(0, "rb", buffering=0)
     signals = listen()
-    victim = Victim(json.loads(lines.readline()))
-    say({"ready": ctypes.addressof(victim.cell), "descriptor": victim.descriptor})
+    victim = Victim(parse(lines.readline()))
+    say(ready=ctypes.addressof(victim.cell), held=victim.descriptor)
     while True:
         ready, _, _ = select.select([lines, signals], [], [])
         if signals in ready:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import secrets
 import signal
 from collections.abc import Callable, Mapping
@@ -13,7 +12,6 @@ from typing import Any
 from matrix.witnesses.contract import Unplantable, fresh_token
 from matrix.witnesses.victim_process import Victim
 
-RLIMIT_LOCKS = 10
 PATIENCE = 0.5  # seconds that our own signal may take to be reported
 
 
@@ -33,7 +31,7 @@ class Cell:
     def prove(self) -> str:
         """It would tell of a change."""
         fresh = fresh_token()
-        told = self.victim.ask(f"set {fresh}").get("cell") == fresh
+        told = self.victim.ask(f"cell {fresh}").get("cell") == fresh
         return "" if told else "the victim does not tell of a change in its memory"
 
 
@@ -84,14 +82,14 @@ class Signal:
         return ""
 
     def prove(self) -> str:
-        """Our own SIGUSR1 is reported."""
+        """A signal of ours is reported: SIGURG, which comes the same way and is no sighting."""
         before = len(self.victim.listen())
         try:
-            os.kill(self.victim.pid, signal.SIGUSR1)
+            os.kill(self.victim.pid, signal.SIGURG)
         except OSError as error:
-            return f"our own SIGUSR1: {error.strerror}"
+            return f"our own SIGURG: {error.strerror}"
         heard = self.victim.listen(PATIENCE)[before:]
-        return "" if heard else "the victim did not report our own SIGUSR1"
+        return "" if heard else "the victim did not report our own SIGURG"
 
 
 class Queued(Signal):
@@ -145,12 +143,11 @@ def nice(victim: Victim, token: str, path: Path) -> Number:
 def limit(victim: Victim, token: str, path: Path) -> Number:
     """The soft limit of RLIMIT_LOCKS, which has no effect."""
     del token, path
-    hard = victim.locks[1]
     return Number(
         "limit RLIMIT_LOCKS",
-        secrets.randbelow(hard - 1),
-        lambda: resource.prlimit(victim.pid, RLIMIT_LOCKS)[0],
-        lambda to: resource.prlimit(victim.pid, RLIMIT_LOCKS, (to, hard)),
+        secrets.randbelow(victim.locks[1] - 1),
+        lambda: int(victim.ask("show").get("limits", "-1").split()[0]),
+        lambda to: victim.ask(f"limit {to}"),
     )
 
 
