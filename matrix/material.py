@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import ParamSpec, TypeVar
 
 from matrix import locate, steps
-from matrix.coverage import Shipped, column_gaps, gaps
+from matrix.coverage import Shipped, broken, column_gaps, gaps
 from matrix.errors import DataError, Problem
 from matrix.load import load_backends, load_table
 from matrix.model import Backend, Table
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 SHARED = frozenset({"__init__", "launcher", "syscalls"})
 """Files of attacks/ that are no attack."""
@@ -27,33 +31,46 @@ class Material:
 def read(table: Path | None, backends: Sequence[Path]) -> Material:
     """Read the table (None: the built-in one) and the columns. Raises DataError with all problems."""
     problems: list[Problem] = []
-    found: Table | None = None
-    try:
-        found = load_table(table or locate.table())
-    except DataError as error:
-        problems += error.problems
-    own: list[Backend] = []
-    for path in (*backends, locate.backends()):
-        try:
-            taken = {backend.id for backend in own} if path == locate.backends() else set[str]()
-            own += (backend for backend in load_backends(path) if backend.id not in taken)
-        except DataError as error:
-            problems += error.problems
+    found = _kept(problems, load_table, table or locate.table())
+    own = [column for path in backends for column in _kept(problems, load_backends, path) or ()]
+    taken = {column.id for column in own}
+    built_in = _kept(problems, load_backends, locate.backends()) or ()
+    columns = (*own, *(column for column in built_in if column.id not in taken))
     if problems or found is None:
         raise DataError(problems)
-    return Material(table=found, backends=tuple(own))
+    ours = is_ours(table)
+    # what our own columns claim is about our own rows, not about another table's
+    about = [column for column in columns if ours or not column.built_in]
+    problems += (*broken(found, shipped(complete=ours)), *column_gaps(found, about))
+    if problems:
+        raise DataError(problems)
+    return Material(table=found, backends=columns)
 
 
 def check(table: Path | None, backends: Sequence[Path]) -> Material:
     """The same, and everything that the table promises and does not keep. Raises DataError."""
-    material = read(table, backends)
-    ours = table is None or table.resolve() == locate.table().resolve()
-    # what our own columns claim is about our own rows, not about another table's
-    columns = [backend for backend in material.backends if ours or not backend.built_in]
-    problems = (*gaps(material.table, shipped(complete=ours)), *column_gaps(material.table, columns))
-    if problems:
+    problems: list[Problem] = []
+    material = _kept(problems, read, table, backends)
+    whole = material.table if material else _kept([], load_table, table or locate.table())
+    if whole:  # told beside what broke it, so that a person hears of everything at once
+        problems += gaps(whole, shipped(complete=is_ours(table)))
+    if problems or material is None:
         raise DataError(problems)
     return material
+
+
+def is_ours(table: Path | None) -> bool:
+    """Whether this is the built-in table."""
+    return table is None or table.resolve() == locate.table().resolve()
+
+
+def _kept(problems: list[Problem], load: Callable[P, T], *args: P.args, **named: P.kwargs) -> T | None:
+    """What `load` gives; where it raises, its problems are kept and the reading goes on."""
+    try:
+        return load(*args, **named)
+    except DataError as error:
+        problems += error.problems
+        return None
 
 
 def shipped(*, complete: bool) -> Shipped:

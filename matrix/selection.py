@@ -9,10 +9,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from matrix import locate
 from matrix.errors import Problem, UsageError
-from matrix.load import load_table
-from matrix.load_backends import load_backends
+from matrix.material import read as material_of
 from matrix.model import Backend, Case, Leg, Source, Table
 from matrix.plan import Unit, units
 from runners.contract import Identity
@@ -58,10 +56,9 @@ class Selection:
 
 def select(asked: Asked) -> Selection:
     """Load and choose. Raises DataError for bad files, UsageError for names that nothing has."""
-    table = load_table(asked.table or locate.table())
-    built_in = load_backends(locate.backends())
-    own = tuple(backend for file in asked.backend_files for backend in load_backends(file))
-    everything = (*own, *(each for each in built_in if each.id not in {one.id for one in own}))
+    material = material_of(asked.table, asked.backend_files)
+    table, everything = material.table, material.backends
+    own = [backend for backend in everything if not backend.built_in]
     problems = [
         *_unknown("case", asked.cases, [case.id for case in table.cases]),
         *_unknown("mechanism", asked.mechanisms, [mechanism.id for mechanism in table.mechanisms]),
@@ -107,7 +104,9 @@ def _identity(user: str) -> Identity:
         identity = Identity.named(user)
     except KeyError:
         raise UsageError.one(
-            f"there is no account {user!r} on this machine", f"make it first: useradd -m {user}", where="--user"
+            f"there is no account {user!r} on this machine",
+            f"make it first: useradd -m {user}",
+            where="--user",
         ) from None
     if identity.uid != os.geteuid() and os.geteuid() != 0:
         raise UsageError.one(
@@ -124,5 +123,7 @@ def _unknown(kind: str, asked: Iterable[str], known: Sequence[str]) -> list[Prob
         near = difflib.get_close_matches(name, known, n=3)
         hint = f"did you mean {' or '.join(near)}" if near else f"see them with: escape-matrix list {kind}s"
         where = Source(file=f"--{kind}")
-        found.append(Problem(kind=f"unknown-{kind}", where=where, what=f"there is no {kind} {name!r}", do=hint))
+        found.append(
+            Problem(kind=f"unknown-{kind}", where=where, what=f"there is no {kind} {name!r}", do=hint)
+        )
     return found

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from matrix import cli, locate, material
-from matrix.coverage import column_gaps, gaps
+from matrix.coverage import broken, column_gaps, gaps
 from matrix.errors import Code, DataError, Problem
 from matrix.load import load_table
 from matrix.load_backends import load_backends
@@ -26,7 +26,8 @@ def problems(path: Path) -> tuple[Problem, ...]:
     """All that the checks of `escape-matrix check` say of one file."""
     try:
         if path.suffix == ".json":
-            return gaps(load_table(path), material.shipped(complete=False))
+            shipped, table = material.shipped(complete=False), load_table(path)
+            return (*broken(table, shipped), *gaps(table, shipped))
         return column_gaps(load_table(CORPUS / "good" / "table.json"), load_backends(path))
     except DataError as error:
         return error.problems

@@ -14,15 +14,15 @@ from matrix.errors import Code, Problem, Trouble, UsageError
 from matrix.model import Source
 
 
-def run(*arguments: str, cwd: Path, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "import sys; from matrix.cli import main; sys.exit(main())", *arguments],
-        cwd=cwd,
-        text=True,
-        capture_output=True,
-        check=False,
-        **options,
-    )
+PROGRAM = [sys.executable, "-c", "import sys; from matrix.cli import main; sys.exit(main())"]
+
+
+def main(*arguments: str) -> int:
+    """The exit code, also where argparse ends the program itself."""
+    try:
+        return cli.main(arguments)
+    except SystemExit as ended:
+        return int(str(ended.code))
 
 
 @pytest.mark.parametrize("name", verbs.names())
@@ -55,11 +55,17 @@ def test_the_fixed_verbs_are_there() -> None:
         (["list", "mechanisms"], Code.CLEAN),
     ],
 )
-def test_exit_codes(arguments: list[str], code: Code, tmp_path: Path) -> None:
-    done = run(*arguments, cwd=tmp_path)
-    assert done.returncode == code
-    assert "Traceback" not in done.stderr
-    assert bool(done.stderr) is (code is not Code.CLEAN)
+def test_exit_codes(
+    arguments: list[str],
+    code: Code,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(*arguments) == code
+    assert bool(capsys.readouterr().err) is (code is not Code.CLEAN)
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -70,10 +76,30 @@ def test_exit_codes(arguments: list[str], code: Code, tmp_path: Path) -> None:
         ("--case", "lo-tcp44", "lo-tcp4"),
     ],
 )
-def test_an_unknown_name_is_told_its_nearest(option: str, wrong: str, right: str, tmp_path: Path) -> None:
-    said = run("run", "--plan", option, wrong, cwd=tmp_path).stderr
+def test_an_unknown_name_is_told_its_nearest(
+    option: str, wrong: str, right: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main("run", "--plan", option, wrong) == Code.USAGE
+    said = capsys.readouterr().err
     assert wrong in said
     assert right in said
+
+
+def test_unknown_names_are_all_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main("run", "--plan", "--backend", "bubblewarp", "--mechanism", "lopback", "--case", "x")
+        == Code.USAGE
+    )
+    assert len(capsys.readouterr().err.splitlines()) == 3
+
+
+def test_a_claim_that_names_nothing_stops_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Else a slip of the pen would turn every escape of the column into one that nobody claimed."""
+    file = tmp_path / "mine.toml"
+    column = '[mine]\ntitle = "x"\nrunner = "command"\nplatforms = ["linux"]\noptions.argv = ["{command}"]\n'
+    file.write_text(column + 'claims = ["filesytem-write"]\n')
+    assert main("run", "--plan", "--backends", str(file)) == Code.DATA
+    assert "did you mean filesystem-write" in capsys.readouterr().err
 
 
 def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
@@ -122,9 +148,15 @@ def test_a_full_disk_behind_the_output_is_told(tmp_path: Path) -> None:
 
 def test_a_terminal_that_knows_only_ascii_gets_every_line(tmp_path: Path) -> None:
     environment = {**os.environ, "LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-    done = run("list", "cases", cwd=tmp_path, env=environment)
-    assert done.returncode == 0
-    assert done.stderr == ""
+    done = subprocess.run(
+        [*PROGRAM, "list", "cases"],
+        cwd=tmp_path,
+        env=environment,
+        text=True,
+        capture_output=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_message_is_one_line_whatever_it_quotes() -> None:

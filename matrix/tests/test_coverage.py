@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from matrix.coverage import Shipped, column_gaps, gaps
+from matrix.coverage import Shipped, broken, column_gaps, gaps
 from matrix.model import Backend, Case, Mechanism, Source, Table, Untestable
 from matrix.steps import Attack
 
@@ -31,7 +31,7 @@ COLUMN = Backend(id="box", title="x", runner="command", platforms=("linux",), op
 
 
 def kinds(table: Table, shipped: Shipped = SHIPPED) -> list[str]:
-    return [problem.kind for problem in gaps(table, shipped)]
+    return [problem.kind for problem in (*broken(table, shipped), *gaps(table, shipped))]
 
 
 def test_a_good_table_has_no_gap() -> None:

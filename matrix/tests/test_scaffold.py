@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from matrix import cli, locate, steps
-from matrix.coverage import Shipped, column_gaps, gaps
+from matrix.coverage import Shipped, broken, column_gaps, gaps
 from matrix.errors import Code, UsageError
 from matrix.load import load_table
 from matrix.load_backends import load_backends
@@ -33,7 +33,7 @@ def kinds(tree: Tree) -> list[str]:
     found = load_table(tree.testdata / "egress-cases.json")
     attacks = {path.stem: steps.read(path.read_text()) for path in tree.attacks.glob("*.py")}
     shipped = Shipped(attacks=attacks, witnesses=frozenset({"tcp", "read"}), complete=True)
-    return sorted({problem.kind for problem in gaps(found, shipped)})
+    return sorted({problem.kind for problem in (*broken(found, shipped), *gaps(found, shipped))})
 
 
 def fill_in(*files: Path) -> None:
