@@ -10,6 +10,7 @@ Each line is `NONCE {json}`, so that whatever else is printed cannot be taken fo
 Standard library only, Python 3.8 and newer, Linux and macOS.
 """
 
+import contextlib
 import fcntl
 import importlib
 import json
@@ -183,6 +184,8 @@ def main():
     with open(sys.argv[1]) as file:
         request = json.load(file)
     sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
+    with contextlib.suppress(ImportError):  # once for all attempts; an attack that needs it says what is lacking
+        importlib.import_module("syscalls")
     out = os.dup(1)  # attacks may do what they like to descriptor 1
 
     def speak_line(facts):

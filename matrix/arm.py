@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import secrets
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -23,8 +22,8 @@ from matrix.model import (
     Attempted,
     Blind,
     Case,
-    NotStarted,
     Nothing,
+    NotStarted,
     Observation,
     Reason,
     Refused,
@@ -203,7 +202,9 @@ class Arm:
             command=self.workspace.command(self.runner, request),
             identity=self.setting.identity,
             cwd=folders[0] if folders else self.workspace.directory,
-            environment=environment(self.setting.identity, *(row.planted.environment.items() for row in rows)),
+            environment=environment(
+                self.setting.identity, *(row.planted.environment.items() for row in rows)
+            ),
             descriptors=tuple(fd for row in rows for fd in row.planted.descriptors),
             terminal=terminals[0] if terminals else None,
             channels=frozenset[Channel]().union(*(row.case.channels for row in rows)),

@@ -48,7 +48,11 @@ class _Heard:
 
 
 def drive(
-    runner: Runner, launch: Launch, deadline: float, during: Callable[[], None], started: Callable[[int], None]
+    runner: Runner,
+    launch: Launch,
+    deadline: float,
+    during: Callable[[], None],
+    started: Callable[[int], None],
 ) -> Driven:
     """Start and see it through, for at most `deadline` seconds.
 
@@ -85,7 +89,11 @@ def _see_through(running: Running, end: float, during: Callable[[], None]) -> Dr
                 exit_ = Exit(signal=9)
                 break
         at = time.monotonic()
-        while waiting.get_map() and (left := at + GRACE - time.monotonic()) > 0 and _listen(waiting, heard, left):
+        while (
+            waiting.get_map()
+            and (left := at + GRACE - time.monotonic()) > 0
+            and _listen(waiting, heard, left)
+        ):
             pass
     errors = bytes(heard.kept.get(running.errors, b"")).decode("utf-8", "replace")[-4000:]
     ended = f"killed at the deadline ({exit_})" if late else str(exit_)

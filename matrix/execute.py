@@ -6,38 +6,14 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 
-from matrix import switches, world
-from matrix.arm import Arm, Setting
-from matrix.model import (
-    Backend,
-    Case,
-    Cell,
-    Escaped,
-    Held,
-    Leg,
-    Observation,
-    Reason,
-    Seen,
-    Untested,
-    Verdict,
-)
+from matrix import world
+from matrix.arm import Setting
+from matrix.bracket import Judged, attempt, control, verdicts
+from matrix.model import Backend, Case, Cell, Escaped, Held, Leg, Reason, Untested
 from matrix.plan import Unit
 from matrix.smoke import smoke
-from matrix.verdict import Bracket, judge
 from runners.contract import Missing, Runner
-from runners.unconfined import Runner as Unconfined
-
-QUIET = 0.05  # seconds: the shortest quiet window after an attempt
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """A verdict, and the attempt that it is about."""
-
-    verdict: Verdict
-    attempt: Observation | None = None
 
 
 def execute(unit: Unit, runner: Runner, setting: Setting, leg: Leg, *, repeat: int = 1) -> list[Cell]:
@@ -59,7 +35,9 @@ def execute(unit: Unit, runner: Runner, setting: Setting, leg: Leg, *, repeat: i
 def _excuse(case: Case, runner: Runner) -> Untested | None:
     """Why a row is untested without a launch."""
     if lacking := case.channels - runner.channels:
-        return Untested(reason=Reason.NO_CHANNEL, evidence=f"the runner carries no {', '.join(sorted(lacking))}")
+        return Untested(
+            reason=Reason.NO_CHANNEL, evidence=f"the runner carries no {', '.join(sorted(lacking))}"
+        )
     if case.world and (why := _no_world()):
         return Untested(reason=Reason.NO_WORLD, evidence=why)
     return None
@@ -90,86 +68,51 @@ def _run(
     judged: dict[str, Judged] = {}
     for _ in range(repeat):
         once = _once(cases, runner, setting)
-        judged = {case.id: worse(judged[case.id], once[case.id]) if judged else once[case.id] for case in cases}
+        judged = {
+            case.id: worse(judged[case.id], once[case.id]) if judged else once[case.id] for case in cases
+        }
     return judged
 
 
 def _once(cases: Sequence[Case], runner: Runner, setting: Setting) -> dict[str, Judged]:
-    """One bracket for all rows; whatever it did not hold is tried again alone."""
-    judged = bracket(cases, runner, setting, together=True)
-    if len(cases) == 1:
+    """One bracket for all rows; whatever it did not hold is tried again alone.
+
+    The closing control of the first bracket opens the second.
+    """
+    with ExitStack() as stack:
+        before = control(stack, cases, setting, "before")
+        attempts = attempt(stack, [cases], runner, setting, before)
+        after = control(stack, cases, setting, "after")
+        judged = verdicts(cases, before, attempts, after)
+        doubtful = [case for case in cases if _doubtful(judged[case.id])]
+        if len(cases) == 1 or not doubtful:
+            return judged
+        attempts = attempt(stack, [[case] for case in doubtful], runner, setting, after)
+        last = control(stack, doubtful, setting, "after")
+        for case_id, alone in verdicts(doubtful, after, attempts, last).items():
+            judged[case_id] = better_evidence(judged[case_id], alone)
         return judged
-    doubtful = [case for case in cases if not isinstance(judged[case.id].verdict, Held)]
-    again = bracket(doubtful, runner, setting, together=False) if doubtful else {}
-    for case in doubtful:
-        first, second = judged[case.id], again[case.id]
-        # An escape that only the batch saw is an escape; whatever else, alone is the better evidence.
-        only_first = isinstance(first.verdict, Escaped) and not isinstance(second.verdict, Escaped)
-        judged[case.id] = first if only_first else second
-    return judged
+
+
+def _doubtful(judged: Judged) -> bool:
+    """Whether a row of a batch is worth another try alone: all but the held, and what cannot be asked."""
+    match judged.verdict:
+        case Held() | Untested(reason=Reason.NOT_EXPRESSIBLE):
+            return False
+        case _:
+            return True
+
+
+def better_evidence(batch: Judged, alone: Judged) -> Judged:
+    """An escape that only the batch saw is an escape; whatever else, alone is the better evidence."""
+    only_batch = isinstance(batch.verdict, Escaped) and not isinstance(alone.verdict, Escaped)
+    return batch if only_batch else alone
 
 
 def worse(one: Judged, other: Judged) -> Judged:
     """Of two repeats that disagree, the one that proves less safety."""
     order = (Held, Untested, Escaped)
     return max(one, other, key=lambda judged: order.index(type(judged.verdict)))
-
-
-def bracket(
-    cases: Sequence[Case], runner: Runner, setting: Setting, *, together: bool
-) -> dict[str, Judged]:
-    """Control, attempt, control. `together` puts all rows into one launch, else each has its own."""
-    control = Unconfined({})
-    with ExitStack() as stack:
-        before = stack.enter_context(Arm(setting, control, "before", cases))
-        _control(before, cases)
-        attempts: dict[str, Arm] = {}
-        for group in [list(cases)] if together else [[case] for case in cases]:
-            arm = stack.enter_context(Arm(setting, runner, "attempt", group))
-            arm.plant()
-            arm.launch()
-            arm.watch({case.id: _quiet(before.observation(case)) for case in group})
-            attempts |= dict.fromkeys((case.id for case in group), arm)
-            if group[0].subject == "launch":
-                arm.benign = _starts(group[0], runner, setting)
-        after = stack.enter_context(Arm(setting, control, "after", cases))
-        _control(after, cases)
-        for arm in {id(arm): arm for arm in attempts.values()}.values():
-            arm.settle()
-        return {case.id: _judged(case, before, attempts[case.id], after, setting) for case in cases}
-
-
-def _starts(case: Case, runner: Runner, setting: Setting) -> bool:
-    """The twin of a row about a launch: the same launch with nothing planted in its way must start."""
-    with Arm(setting, runner, "benign", [case]) as arm:
-        arm.plant()
-        arm.launch()
-        return arm.rows[case.id].attempted.alive
-
-
-def _control(arm: Arm, cases: Sequence[Case]) -> None:
-    arm.plant()
-    arm.launch()
-    arm.watch({case.id: arm.rows[case.id].witness.patience for case in cases})
-
-
-def _quiet(control: Observation) -> float:
-    """The quiet window after an attempt: ten times what the control's canary took, at least 50 ms."""
-    return max(QUIET, 10 * control.sighting.latency) if isinstance(control.sighting, Seen) else QUIET
-
-
-def _judged(case: Case, before: Arm, attempt: Arm, after: Arm, setting: Setting) -> Judged:
-    if skipped := attempt.rows[case.id].skipped:
-        return Judged(verdict=skipped)
-    observation = attempt.observation(case)
-    why = switches.explain(case.switches, setting.facts)
-    three = Bracket(
-        before=before.observation(case),
-        attempt=observation,
-        after=after.observation(case),
-        switches=why,
-    )
-    return Judged(verdict=judge(case, three), attempt=observation)
 
 
 def _cell(case: Case, backend: Backend, judged: Judged, leg: Leg, setting: Setting, seconds: float) -> Cell:

@@ -62,7 +62,9 @@ class Run:
     def record(self, kind: str, name: str) -> None:
         """Note a thing before it is made."""
         line = json.dumps({"kind": kind, "name": name}) + "\n"
-        ledger = os.open(self.directory / LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        ledger = os.open(
+            self.directory / LEDGER, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
         try:
             os.write(ledger, line.encode())
         finally:

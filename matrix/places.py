@@ -18,7 +18,10 @@ _count = itertools.count()
 def fresh(run: Run, identity: Identity, place: str) -> Path:
     """A new directory in that place, owned by the identity. Raises Unplantable with the reason."""
     parent = _parent(run, identity, place)
-    directory = parent / f"{'' if parent == run.directory else '.'}escape-matrix-{run.name}-{os.getpid()}-{next(_count)}"
+    directory = (
+        parent
+        / f"{'' if parent == run.directory else '.'}escape-matrix-{run.name}-{os.getpid()}-{next(_count)}"
+    )
     if run.directory not in directory.parents:
         run.record("path", str(directory))
     try:
@@ -67,7 +70,9 @@ def _existing(path: Path, otherwise: str) -> Path:
 
 
 def _runtime(identity: Identity) -> Path:
-    return _existing(Path(f"/run/user/{identity.uid}"), f"{identity.name} has no runtime directory in /run/user")
+    return _existing(
+        Path(f"/run/user/{identity.uid}"), f"{identity.name} has no runtime directory in /run/user"
+    )
 
 
 def _second_mount(run: Run) -> Path:

@@ -21,11 +21,11 @@ from matrix.ledger import Run
 from matrix.model import Case, Cell, Escaped, Held, Untested
 from matrix.plan import Unit, cell_id, key
 from matrix.report.lines import cell_line
-from matrix.visible import visible
 from matrix.reporter import CELL, Reporter
 from matrix.selection import Asked, Selection, select
 from matrix.session import Session
 from matrix.sweep import adopt_orphans, sweep, sweep_earlier
+from matrix.visible import visible
 
 SESSION = pytest.StashKey[Session]()
 
@@ -38,16 +38,32 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """The options of a run; all of them do nothing without the first."""
     group = parser.getgroup("escape-matrix", "escape-matrix: every way out × every sandbox")
     group.addoption("--escape-matrix", action="store_true", help="collect the cells of the matrix")
-    group.addoption("--em-case", action="append", default=[], metavar="ID", help="only this row; may be repeated")
-    group.addoption("--em-mechanism", action="append", default=[], metavar="ID", help="only rows of this mechanism")
+    group.addoption(
+        "--em-case", action="append", default=[], metavar="ID", help="only this row; may be repeated"
+    )
+    group.addoption(
+        "--em-mechanism", action="append", default=[], metavar="ID", help="only rows of this mechanism"
+    )
     group.addoption("--em-backend", action="append", default=[], metavar="ID", help="only this column")
-    group.addoption("--em-backends", action="append", default=[], metavar="FILE", help="columns of your own (TOML)")
+    group.addoption(
+        "--em-backends", action="append", default=[], metavar="FILE", help="columns of your own (TOML)"
+    )
     group.addoption("--em-cases", default="", metavar="FILE", help="another table than the built-in one")
-    group.addoption("--em-user", default="", metavar="NAME", help="run control and sandbox as this account (root only)")
-    group.addoption("--em-label", default="", metavar="TEXT", help="names this leg in the report: stock, fixed, arm64")
-    group.addoption("--em-repeat", type=int, default=1, metavar="N", help="try each row N times; the worst counts")
-    group.addoption("--em-out", default="", metavar="DIR", help="where report.jsonl goes; nowhere when not given")
-    group.addoption("--em-expect", action="append", default=[], metavar="FILE", help="expectations of the gate (TOML)")
+    group.addoption(
+        "--em-user", default="", metavar="NAME", help="run control and sandbox as this account (root only)"
+    )
+    group.addoption(
+        "--em-label", default="", metavar="TEXT", help="names this leg in the report: stock, fixed, arm64"
+    )
+    group.addoption(
+        "--em-repeat", type=int, default=1, metavar="N", help="try each row N times; the worst counts"
+    )
+    group.addoption(
+        "--em-out", default="", metavar="DIR", help="where report.jsonl goes; nowhere when not given"
+    )
+    group.addoption(
+        "--em-expect", action="append", default=[], metavar="FILE", help="expectations of the gate (TOML)"
+    )
     group.addoption("--em-strict", action="store_true", help="the gate wants every cell tested")
 
 

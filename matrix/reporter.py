@@ -93,7 +93,7 @@ class Reporter:
         entries = [entry for file in self.expectations for entry in load_expectations(file)]
         today = datetime.datetime.now(datetime.UTC).date()
         decision = gate.decide(report, entries, today, strict=self.config.getoption("--em-strict"))
-        terminal = importlib.import_module('matrix.report.terminal')
+        terminal = importlib.import_module("matrix.report.terminal")
         terminal.show(report, decision, sys.stdout)
         if trouble is not None:
             raise trouble

@@ -50,7 +50,8 @@ class Session:
         """A cell; the first one asked for runs its unit for all the rows that are wanted of it."""
         key = (unit.backend.id, case.id)
         if key not in self.cells:
-            chosen = replace(unit, cases=tuple(each for each in unit.cases if each in set(wanted)))
+            ids = {each.id for each in wanted}
+            chosen = replace(unit, cases=tuple(each for each in unit.cases if each.id in ids))
             for cell in self._execute(chosen):
                 self.cells[(cell.backend, cell.case)] = cell
         return self.cells[key]

@@ -11,7 +11,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from matrix.model import Absent, Acted, Attempted, Died, NotStarted, Refused, Said, Silent, TimedOut, Unsupported
+from matrix.model import (
+    Absent,
+    Acted,
+    Attempted,
+    Died,
+    NotStarted,
+    Refused,
+    Said,
+    Silent,
+    TimedOut,
+    Unsupported,
+)
 
 LIMIT = 8 << 20  # bytes of output that one launch may produce
 TEXT = 4096  # characters kept of any text that an attack reports

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from matrix.arm import Setting
-from matrix.execute import Judged, bracket
+from matrix.bracket import Judged, attempt, control, verdicts
 from matrix.ledger import Run
 from matrix.model import Case
 from matrix.sweep import sweep
@@ -76,6 +77,11 @@ def judged(mode: str, rows: Sequence[Case] = ROWS, *, together: bool = True) -> 
     run = Run.create()
     try:
         setting = Setting(run=run, identity=Identity.current())
-        return bracket(rows, Double(mode), setting, together=together)
+        groups = [rows] if together else [[row] for row in rows]
+        with ExitStack() as stack:
+            before = control(stack, rows, setting, "before")
+            attempts = attempt(stack, groups, Double(mode), setting, before)
+            after = control(stack, rows, setting, "after")
+            return verdicts(rows, before, attempts, after)
     finally:
         assert sweep(run) == []

@@ -145,8 +145,15 @@ def lie():
     say = [{"kind": "hello"}]
     for task in request["attempts"]:
         one = {"id": task["id"]}
-        say += [dict(one, kind="begin"), dict(one, kind="step", step="connect"), dict(one, kind="step", step="open")]
-        say += [dict(one, kind="said", said="refused", errno=1), dict(one, kind="end", seconds=0.01, alive="?")]
+        say += [
+            dict(one, kind="begin"),
+            dict(one, kind="step", step="connect"),
+            dict(one, kind="step", step="open"),
+        ]
+        say += [
+            dict(one, kind="said", said="refused", errno=1),
+            dict(one, kind="end", seconds=0.01, alive="?"),
+        ]
     for line in say:
         print(request["nonce"], json.dumps(line))
 

@@ -129,9 +129,7 @@ def test_the_smoke_launch_sorts_out_what_cannot_count(mode: str, monkeypatch: py
     try:
         setting = Setting(run=run, identity=Identity.current())
         assert smoke(mode, Double(mode), setting).failure
-        backend = Backend(
-            id=mode, title=mode, runner="double", platforms=("linux",), options={}, claims=None
-        )
+        backend = Backend(id=mode, title=mode, runner="double", platforms=("linux",), options={}, claims=None)
         unit = Unit(backend=backend, key="batch", cases=ROWS)
         cells = execute(unit, Double(mode), setting, Leg(platform="linux", identity="user"))
         assert [cell.word for cell in cells] == ["untested"] * len(ROWS)

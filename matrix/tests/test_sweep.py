@@ -47,7 +47,9 @@ def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
         process.stdout.close()
 
 
-def test_survivors_are_known_by_arguments_or_working_directory(run: Run, start: Callable[..., object]) -> None:
+def test_survivors_are_known_by_arguments_or_working_directory(
+    run: Run, start: Callable[..., object]
+) -> None:
     by_argument = start(str(run.directory / "ws-1"), env={})
     by_folder = start(cwd=run.directory, env={})
     other = start()
@@ -58,7 +60,9 @@ def test_survivors_are_known_by_arguments_or_working_directory(run: Run, start: 
     assert not run.directory.exists()
 
 
-def test_a_recorded_number_that_means_another_process_is_spared(run: Run, start: Callable[..., object]) -> None:
+def test_a_recorded_number_that_means_another_process_is_spared(
+    run: Run, start: Callable[..., object]
+) -> None:
     mine, stranger = start(), start()
     run.record("pid", f"{mine.pid} {psutil.Process(mine.pid).create_time()}")
     run.record("pid", f"{stranger.pid} {psutil.Process(stranger.pid).create_time() - 100}")

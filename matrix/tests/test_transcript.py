@@ -25,7 +25,15 @@ def heard(*facts: dict[str, object], ended: str = "exit code 0"):
 
 
 BEGIN = {"kind": "begin", "id": "row"}
-END = {"kind": "end", "id": "row", "code": 0, "signal": 0, "late": False, "seconds": 0.5, "alive": "secret-token"}
+END = {
+    "kind": "end",
+    "id": "row",
+    "code": 0,
+    "signal": 0,
+    "late": False,
+    "seconds": 0.5,
+    "alive": "secret-token",
+}
 
 
 def said(**facts: object) -> dict[str, object]:
@@ -73,7 +81,9 @@ def test_nothing_said_is_never_a_refusal() -> None:
 
 def test_without_hello_nothing_started_whatever_else_was_printed() -> None:
     output = lines(BEGIN, said(said="refused", errno=1), END)
-    assert read(NONCE, [TASK], output, ended="exit code 127").attempts["row"].said == NotStarted(why="exit code 127")
+    assert read(NONCE, [TASK], output, ended="exit code 127").attempts["row"].said == NotStarted(
+        why="exit code 127"
+    )
 
 
 def test_another_launch_is_not_heard() -> None:

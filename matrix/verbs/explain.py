@@ -98,5 +98,3 @@ def shown(cell: Cell, selection: Selection) -> str:
             "",
         ]
     )
-
-
