@@ -13,7 +13,6 @@ from matrix import cli, verbs
 from matrix.errors import Code, Problem, Trouble, UsageError
 from matrix.model import Source
 
-
 PROGRAM = [sys.executable, "-c", "import sys; from matrix.cli import main; sys.exit(main())"]
 
 

@@ -18,7 +18,7 @@ and `escape-matrix check` names every place that is still marked. Attacks and ro
 the source tree that the command runs from; a column can be anywhere."""
 
 EXAMPLE = """\
-escape-matrix new attack proc-mounts --mechanism proc --witness read
+escape-matrix new attack proc-mounts --mechanism proc --witness file_read
 escape-matrix new case lo-tcp4-hex --attack lo_tcp
 escape-matrix new backend my-sandbox"""
 
@@ -82,8 +82,9 @@ def _row(args: argparse.Namespace) -> list[Path]:
         raise UsageError.one(what, do, where="--witness")
     if args.what == "case":
         return scaffold.new_case(tree, table, args.id, attack=args.attack, **given)
-    missing = [f"--{name}" for name, value in given.items() if not value]
-    if missing:
-        do = f"give {' and '.join(missing)}"
-        raise UsageError.one("a new attack needs a mechanism and a witness", do, where="new attack")
+    if not all(given.values()):
+        what = "a new attack needs --mechanism and --witness"
+        names = f"the mechanisms are {', '.join(each.id for each in table.mechanisms)}"
+        do = f"{names}; the witnesses are {', '.join(sorted(witnesses))}"
+        raise UsageError.one(what, do, where="new attack")
     return scaffold.new_attack(tree, table, args.id, **given)
