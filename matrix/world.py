@@ -11,6 +11,7 @@ Sources: namespaces(7), user_namespaces(7), netdevice(7), rtnetlink(7).
 from __future__ import annotations
 
 import ctypes
+import functools
 import ipaddress
 import os
 import pickle
@@ -87,23 +88,17 @@ def standing() -> Standing:
         return Impossible(why=f"{sys.platform} has no network namespaces")
     if _marked() and not leads_out():
         return Inside()
-    how: Literal["root", "user"] = "root" if os.geteuid() == 0 else "user"
+    return _tried()
+
+
+@functools.cache
+def _tried() -> Possible | Impossible:
+    """Whether a child could enter, tried once."""
     try:
         call(leads_out)
     except WorldError as error:
         return Impossible(why=str(error))
-    return Possible(how=how)
-
-
-def unfit() -> str:
-    """Why rows that need the world must not run in this process; empty when it is in the world."""
-    match standing():
-        case Inside():
-            return ""
-        case Possible(how=how):
-            return f"the network world can be entered here (as {how}), and this process is not in it"
-        case Impossible(why=why):
-            return why
+    return Possible(how="root" if os.geteuid() == 0 else "user")
 
 
 def _marked() -> bool:

@@ -72,8 +72,8 @@ class Witness(Watching):
         if self.listener is None:
             return "no listener"
         token = fresh_token().encode()
-        host, port, *rest = self.listener.getsockname()
         try:
+            host, port, *rest = self.listener.getsockname()
             with socket.socket(self.family, socket.SOCK_STREAM, self.protocol) as own:
                 own.settimeout(2)
                 own.connect((EVERYWHERE.get(host, host), port, *rest))
