@@ -136,6 +136,30 @@ def test_an_absent_name_counts_with_the_canary_and_not_as_a_placeholder(planted,
     assert isinstance(witness.look(None), Seen)
 
 
+def test_a_name_that_cannot_be_looked_at_makes_blind_and_not_held(planted, monkeypatch):
+    witness, _ = planted(file_change, where="denied", object="absent", name=".git")
+
+    def refuse(path, token):
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(file_change, "holds", refuse)
+    assert isinstance(witness.look(None), Nothing)
+    assert "Permission denied" in witness.check()
+
+
+def test_a_file_that_can_no_longer_be_read_has_changed(planted, monkeypatch):
+    witness, told = planted(file_change)
+    real = os.lstat
+
+    def refuse(path):
+        if str(path) == told.told["path"]:
+            raise PermissionError(13, "Permission denied", str(path))
+        return real(path)
+
+    monkeypatch.setattr(os, "lstat", refuse)
+    assert "it can no longer be read" in witness.look(None).how
+
+
 @pytest.mark.parametrize("kind", ["content", "name", "link", "attribute"])
 def test_a_read_counts_only_when_the_canary_came_back(planted, kind):
     witness, told = planted(file_read, **{"as": kind})

@@ -17,7 +17,7 @@ Facts = Mapping[str, object]
 
 
 def portrait(where: Path | int, *, ctime: bool = False) -> Facts:
-    """By path, without following a link at its end, or by an open descriptor. Empty where nothing is."""
+    """By path, without following a link at its end, or by an open descriptor; empty where nothing is."""
     try:
         status = os.fstat(where) if isinstance(where, int) else os.lstat(where)
         return {
@@ -31,8 +31,10 @@ def portrait(where: Path | int, *, ctime: bool = False) -> Facts:
             "content": _content(where, status.st_mode),
             "attributes": _attributes(where),
         }
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return {}
+    except PermissionError:  # it could be looked at before, so this is a difference too
+        return {"readable": False}
 
 
 def _content(where: Path | int, mode: int) -> object:
@@ -66,6 +68,8 @@ def differences(before: Facts, now: Facts) -> list[str]:
         return ["it is gone"]
     if now and not before:
         return ["it is new"]
+    if not now.get("readable", True):
+        return ["it can no longer be read"]
     return [name for name, fact in before.items() if now[name] != fact]
 
 
