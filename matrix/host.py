@@ -22,7 +22,7 @@ __all__ = ["Machine", "explain", "facts", "this_machine"]
 
 _LANDLOCK_CREATE_RULESET = 444  # the same number on every architecture
 _LANDLOCK_VERSION = 1  # a flag: answer with the ABI and make nothing
-_PROTOCOLS = ("MPTCP", "SCTP", "VSOCK", "UDP-Lite")
+_PROTOCOLS = {"mptcp": "MPTCP", "sctp": "SCTP", "vsock": "AF_VSOCK", "udplite": "UDP-Lite"}
 _OPTIONS = ("KEYS", "POSIX_MQUEUE", "IA32_EMULATION", "X86_X32_ABI", "LEGACY_TIOCSTI")
 
 
@@ -90,7 +90,9 @@ def _linux(identity: Identity, machine: Machine) -> dict[str, str]:
     }
     found |= {name: machine.read("/proc/sys/" + name.replace(".", "/")) for name in names()}
     known = machine.read("/proc/net/protocols").split()
-    found |= {f"protocol.{name.lower()}": "present" if name in known else ABSENT for name in _PROTOCOLS}
+    found |= {
+        f"protocol.{name}": "present" if kernels in known else ABSENT for name, kernels in _PROTOCOLS.items()
+    }
     return found | _options(machine)
 
 
@@ -111,13 +113,24 @@ def _status(identity: Identity, machine: Machine) -> dict[str, str]:
 
 
 def _distribution(machine: Machine) -> str:
-    """The name that the distribution gives itself, and its id for package names."""
+    """The name that the distribution gives itself."""
+    fields = _os_release(machine)
+    return fields.get("PRETTY_NAME", fields.get("ID", ABSENT))
+
+
+def families(machine: Machine) -> tuple[str, ...]:
+    """The distribution's own id and those that it is like, as os-release(5) has them."""
+    fields = _os_release(machine)
+    return tuple(f"{fields.get('ID', '')} {fields.get('ID_LIKE', '')}".split())
+
+
+def _os_release(machine: Machine) -> dict[str, str]:
     try:
         text = (machine.root / "etc/os-release").read_text(encoding="utf-8")
     except OSError:
-        return ABSENT
-    fields = dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
-    return fields.get("PRETTY_NAME", fields.get("ID", ABSENT)).strip('"')
+        return {}
+    pairs = (line.split("=", 1) for line in text.splitlines() if "=" in line)
+    return {name: value.strip("\"'") for name, value in pairs}
 
 
 def _hidepid(machine: Machine) -> str:

@@ -127,6 +127,15 @@ SWITCHES = (
     ),
 )
 
+USER_NAMESPACES = frozenset(
+    {
+        "user.max_user_namespaces",
+        "kernel.unprivileged_userns_clone",
+        "kernel.apparmor_restrict_unprivileged_userns",
+    }
+)
+"""Those that most sandboxes of an ordinary account need."""
+
 RECORDED = (
     "fs.protected_fifos",
     "fs.protected_hardlinks",
