@@ -7,8 +7,9 @@ from pathlib import Path
 
 from matrix import locate, scaffold
 from matrix.errors import UsageError
+from matrix.load import load_table
 from matrix.load_backends import load_backends
-from matrix.material import read, shipped
+from matrix.material import shipped
 from matrix.scaffold import Tree
 from matrix.verbs import Verbs, parser
 
@@ -74,7 +75,7 @@ def _row(args: argparse.Namespace) -> list[Path]:
         do = "clone the repository, and run it from there"
         raise UsageError.one("the installed product is no place for new attacks and rows", do)
     tree = Tree(attacks=locate.attacks(), testdata=locate.testdata())
-    table = read(None, ()).table
+    table = load_table(locate.table())  # as it is: another new row may still have places to fill in
     given = {"mechanism": args.mechanism, "witness": args.witness}
     witnesses = shipped(complete=True).witnesses
     if args.witness and args.witness not in witnesses:
