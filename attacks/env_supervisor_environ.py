@@ -12,7 +12,7 @@ import os
 def fields(pid):
     """/proc/<pid>/status as a dict."""
     with open("/proc/%d/status" % pid) as status:
-        return dict(line.rstrip().split(":\t", 1) for line in status if ":\t" in line)
+        return {name: value.strip() for name, _, value in (line.partition(":") for line in status)}
 
 
 def ancestors(target):

@@ -25,9 +25,6 @@ def beat(target):
     log = os.open(target.log, os.O_WRONLY | os.O_APPEND)
     if target.platform == "linux":
         syscalls.libc().prctl(PR_SET_NAME, target.token[:14].encode(), 0, 0, 0)
-    if target.how != "stdio":
-        os.closerange(0, log)
-        os.closerange(log + 1, 1024)
     end = time.monotonic() + LONGEST
     while time.monotonic() < end and os.fstat(log).st_nlink:
         os.write(log, target.token.encode() + b"\n")
@@ -36,6 +33,8 @@ def beat(target):
 
 def leave(target):
     """In the child: become what the row says, then beat."""
+    if target.how != "stdio":
+        os.closerange(0, 1024)
     if target.how in DEAF:
         for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
             signal.signal(number, signal.SIG_IGN)

@@ -29,10 +29,10 @@ def listen(log):
 
 def attempt(target):
     """Leave it behind; a descriptor 0 that is no terminal is the sandbox's answer."""
-    target.step("size")
-    os.get_terminal_size(0)
     target.step("open")
     log = os.open(target.log, os.O_RDWR | os.O_APPEND)
+    target.step("size")
+    os.get_terminal_size(0)
     target.step("fork")
     if os.fork() == 0:
         try:

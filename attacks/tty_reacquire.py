@@ -1,9 +1,10 @@
-"""Wait until the caller's session has let go of its terminal, then take it and push bytes into it.
+"""Take the caller's terminal, still open on descriptor 0, for a session of one's own; push bytes into it.
 
-A sandbox that only leaves the session (setsid) leaves the terminal open on descriptor 0. As soon as
-the launcher, which led the session, is gone, a process that stayed may make that terminal its own
-with TIOCSCTTY, and TIOCSTI is allowed again. The process ends by itself within three seconds.
-Source: tty_ioctl(4), credentials(7); google/nsjail --skip_setsid ("dangerous").
+A sandbox that only leaves the session (setsid) leaves the terminal open. "force" takes it from a
+living session, which CAP_SYS_ADMIN allows. "wait" leaves a process behind: as soon as the launcher,
+which led the session, is gone, the terminal is anybody's who has it open. That process waits
+another 0.1 s before it pushes, so that it counts only where it stayed, and ends within two seconds.
+Source: TIOCSCTTY(2const), credentials(7), capabilities(7); google/nsjail --skip_setsid ("dangerous").
 """
 
 import ctypes
@@ -14,39 +15,72 @@ import time
 import syscalls
 
 REQUESTS = {"linux": (0x540E, 0x5412), "darwin": (0x20007461, 0x80017472)}  # TIOCSCTTY, TIOCSTI
-PATIENCE = 3.0  # seconds
+LONGEST = 2.0  # seconds
 
 
-def take(target, ready):
-    """In the process that stays: try until the terminal is free, then push the token."""
-    control, push = REQUESTS[target.platform]
+def push(target):
+    """Push the token into the terminal that this process's session now has."""
+    for byte in target.token.encode() + b"\n":
+        syscalls.ioctl(0, REQUESTS[target.platform][1], ctypes.byref(ctypes.c_char(byte)))
+
+
+def wait(target, ready):
+    """In the process that stays: try until the terminal is free, then push."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.setsid()
     os.write(ready, b"r")
     os.closerange(1, 1024)
-    end = time.monotonic() + PATIENCE
+    end = time.monotonic() + LONGEST
     while time.monotonic() < end:
         try:
-            syscalls.ioctl(0, control, 0)
-            for byte in target.token.encode() + b"\n":
-                syscalls.ioctl(0, push, ctypes.byref(ctypes.c_char(byte)))
-            return
+            syscalls.ioctl(0, REQUESTS[target.platform][0], 0)
+            break
         except OSError:
             time.sleep(0.005)
+    time.sleep(0.1)
+    push(target)
+
+
+def force(target):
+    """In a child: take it from whoever has it, push. The errno, 0 for none."""
+    try:
+        os.setsid()
+        syscalls.ioctl(0, REQUESTS[target.platform][0], 1)
+        push(target)
+    except OSError as error:
+        return error.errno
+    return 0
+
+
+def forked(act, *arguments):
+    """The process id of a child that only does this, its result as exit code."""
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            code = act(*arguments) or 0
+        finally:
+            os._exit(code)
+    return pid
 
 
 def attempt(target):
-    """Leave the process behind; a descriptor 0 that is no terminal is the sandbox's answer."""
+    """A descriptor 0 that is no terminal, or a refused request, is the sandbox's answer."""
+    if target.way == "force":
+        if target.platform != "linux":
+            raise NotImplementedError("only Linux takes a terminal from a living session")
+        target.step("ioctl")
+        code = os.WEXITSTATUS(os.waitpid(forked(force, target), 0)[1])
+        if code:
+            raise OSError(code, os.strerror(code))
+        time.sleep(0.05)  # the queue is read from outside meanwhile
+        return "pushed"
     target.step("size")
     os.get_terminal_size(0)
     reader, writer = os.pipe()
     target.step("fork")
-    if os.fork() == 0:
-        try:
-            take(target, writer)
-        finally:
-            os._exit(0)
+    forked(wait, target, writer)
     os.close(writer)
     if os.read(reader, 1) != b"r":
         raise RuntimeError("the process that should stay did not start")
-    return target.inside("a process waited for the terminal, and its bytes stayed away")
+    return target.inside("a process waited for the terminal, and nothing of it came afterwards")

@@ -17,10 +17,10 @@ def raw(number):
     """Set raw mode with VMIN as told; returns what the terminal then says."""
     tty.setraw(0)
     mode = termios.tcgetattr(0)
-    mode[6][termios.VMIN] = bytes([number])
+    mode[6][termios.VMIN] = number
     termios.tcsetattr(0, termios.TCSANOW, mode)
     found = termios.tcgetattr(0)
-    return not found[3] & termios.ICANON and ord(found[6][termios.VMIN]) == number
+    return not found[3] & termios.ICANON and found[6][termios.VMIN] == number
 
 
 def size(rows, columns):

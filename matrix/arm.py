@@ -18,6 +18,7 @@ from matrix import places, transcript
 from matrix.drive import Driven, drive
 from matrix.ledger import Run
 from matrix.model import (
+    Absent,
     Acted,
     Attempted,
     Blind,
@@ -262,7 +263,7 @@ class Arm:
         match row.twin.said:
             case Acted() if row.witness.twin(row.twin):
                 return TwinAnswer.ANSWERED
-            case Acted() | Refused():
+            case Acted() | Refused() | Absent():  # absent: what the policy grants did not arrive
                 return TwinAnswer.REFUSED
             case NotStarted() | _:
                 return TwinAnswer.SILENT

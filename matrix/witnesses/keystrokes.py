@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import time
 
 from matrix.model import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 from matrix.witnesses.outer_terminal import OuterTerminal
+
+GRACE = 0.1  # seconds that a sandbox may take to fall after its launcher
 
 
 class Witness(Watching):
@@ -19,6 +22,7 @@ class Witness(Watching):
         self.terminal: OuterTerminal | None = None
         self.path = ground.corner / "typed"
         self.log = -1
+        self.gone_at = 0.0
         self.typed = False
 
     def plant(self) -> Planted:
@@ -33,6 +37,9 @@ class Witness(Watching):
             return Nothing()
         self.terminal.shown()  # what the launcher prints there must not make it wait
         if attempted is None:
+            return Nothing()
+        self.gone_at = self.gone_at or time.monotonic()
+        if time.monotonic() < self.gone_at + GRACE:
             return Nothing()
         if not self.typed:
             self.terminal.type(self.ground.token + "\n")

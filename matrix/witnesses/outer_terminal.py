@@ -59,7 +59,7 @@ class OuterTerminal:
     def least(self) -> int:
         """The number of bytes that a read waits for in raw mode; 0 where lines are edited."""
         mode = termios.tcgetattr(self.slave)
-        return 0 if mode[3] & termios.ICANON else ord(mode[6][termios.VMIN])
+        return 0 if mode[3] & termios.ICANON else mode[6][termios.VMIN]
 
     def resize(self, rows: int, columns: int) -> None:
         """Set rows and columns."""

@@ -32,8 +32,8 @@ class Witness(Watching):
         self.terminal.shown()  # what the launcher prints there must not make it wait
         if self.ground.token.encode() not in self.terminal.queued():
             return Nothing()
-        when = "while the sandbox ran" if attempted is None else "after the launcher had exited"
-        return Seen(how=f"the canary came into the caller's terminal as input, {when}")
+        when = "" if attempted is None else ", after the launcher had exited"
+        return Seen(how=f"the canary came into the caller's terminal as input{when}")
 
     def check(self) -> str:
         """Type a token of our own."""
