@@ -18,7 +18,7 @@ SET_TIMEOUT, INVALIDATE = 15, 21
 PROCESS = -2  # this process's own keyring, which nobody inherits
 RINGS = {"session": -3, "user": -4}
 OPEN = 0x3F3F3F3F  # every right for possessor, owner, group and others: a canary is no secret
-SECONDS = 120  # until a key expires by itself
+SECONDS = 600  # until a key expires by itself
 
 
 def call(which: int, *arguments: int | bytes | ctypes.Array[ctypes.c_char]) -> int:
