@@ -2,6 +2,7 @@
 
 IPPROTO_RAW takes the header as it is; the protocol number is 253, kept free for experiments
 (RFC 3692). A second raw socket, open before the sending, tells a private loopback.
+The length in the host's byte order on macOS is from its ip(4), and was never run on a Mac.
 Sources: raw(7); docker's default CAP_NET_RAW; gVisor's --net-raw.
 """
 
