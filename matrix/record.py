@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from matrix.model import Cell, Escaped, Leg
@@ -68,7 +68,10 @@ class Footer:
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """A report that could be read. `cells` are amended; `faults` say why it is not complete."""
+    """A report that could be read.
+
+    `cells` are amended and in the order of the plan; `faults` say why the report is not complete.
+    """
 
     header: Header
     cells: tuple[Cell, ...]
@@ -120,11 +123,14 @@ def amended(cells: Iterable[Cell], amends: Iterable[Amend]) -> tuple[Cell, ...]:
 def assemble(
     header: Header, cells: Iterable[Cell], amends: Iterable[Amend], footer: Footer | None, digest: str
 ) -> Report:
-    """A report from its lines, and everything that keeps it from being complete.
+    """A report from its lines in whatever order they came, and all that keeps it from being complete.
 
     `digest` is that of the lines as they were read, to be compared with the footer's.
     """
-    given, late = tuple(cells), tuple(amends)
+    planned = [(case, column.id) for column in header.columns for case in column.cases]
+    place = {each: number for number, each in enumerate(planned)}
+    given = sorted(cells, key=lambda cell: place.get((cell.case, cell.backend), len(planned)))
+    late = tuple(amends)
     result = amended(given, late)
     faults = [*_made_on_fakes(header), *_gaps(header, given, late), *_ending(result, header, footer, digest)]
     return Report(header=header, cells=result, faults=tuple(faults))
@@ -135,7 +141,7 @@ def _made_on_fakes(header: Header) -> Iterator[str]:
         yield "it was made on fakes, which say nothing about any sandbox"
 
 
-def _gaps(header: Header, cells: tuple[Cell, ...], amends: tuple[Amend, ...]) -> Iterator[str]:
+def _gaps(header: Header, cells: Sequence[Cell], amends: Sequence[Amend]) -> Iterator[str]:
     """Cells that are missing, doubled or not planned, and amendments of none."""
     planned = Counter((case, column.id, header.leg) for column in header.columns for case in column.cases)
     found = Counter(key(cell) for cell in cells)

@@ -192,6 +192,8 @@ class Page:
         """An indented line, wrapped under its own beginning; `written` where it is visible already."""
         room = max(self.console.width - indent, PLACE)
         lines = self.text(text, written=written).wrap(self.console, room, overflow="fold")
+        for each in lines:
+            each.rstrip()
         return Text("\n").join(Text(" " * indent).append_text(each) for each in lines)
 
     def text(self, text: str, style: str = "", *, written: bool = False) -> Text:

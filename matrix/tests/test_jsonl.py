@@ -79,6 +79,15 @@ def test_a_late_canary_turns_its_cell_to_escaped(tmp_path: Path) -> None:
     assert found.cells[1:] == CELLS[1:]
 
 
+def test_cells_are_read_in_the_order_of_the_plan(tmp_path: Path) -> None:
+    writer = Writer(tmp_path / "report.jsonl", header(*CELLS))
+    for each in reversed(CELLS):
+        writer.cell(each)
+    writer.finish()
+    assert read(writer.path).complete
+    assert [each.case for each in read(writer.path).cells] == [each.case for each in CELLS]
+
+
 def test_a_report_never_holds_the_environment(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("EM_TEST_SECRET", "em-not-for-anybody")
     write(path, *CELLS)
