@@ -43,7 +43,16 @@ def told(tmp_path):
     (scratch / "alias").hardlink_to(folder / "File")
     names = {name: str(scratch / name) for name in ("link", "folder_link", "alias")}
     paths = {"path": str(folder / "File"), "folder": str(folder), "new": str(folder / "new")}
-    return {**paths, **names, "scratch": str(scratch), "token": TOKEN, "plain": "", "stand": "", "changed": 0}
+    return {
+        **paths,
+        **names,
+        "scratch": str(scratch),
+        "token": TOKEN,
+        "plain": "",
+        "stand": "",
+        "own": False,
+        "changed": 0,
+    }
 
 
 @pytest.mark.parametrize("route", ["absolute", "relative", "long", "proc-cwd"])
@@ -175,6 +184,14 @@ def test_metadata_changes_and_is_found_again(told, operation):
     before = os.stat(told["path"])
     assert run("path_metadata_mutation", operation=operation, **told)[1]["inside"]
     assert os.stat(told["path"]).st_ctime_ns >= before.st_ctime_ns
+
+
+def test_the_twin_owns_its_file_before_it_changes_it(told):
+    before = os.stat(told["path"])
+    owning = {**told, "own": True}
+    assert run("path_metadata_mutation", operation="utime", **owning)[2] == ["own", "utime"]
+    assert os.stat(told["path"]).st_ino != before.st_ino
+    assert Path(told["path"]).read_text() == "planted " * 8
 
 
 def test_a_change_that_does_not_show_is_not_called_a_private_copy(told, monkeypatch):

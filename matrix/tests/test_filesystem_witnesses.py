@@ -92,9 +92,11 @@ def test_a_file_written_where_it_was_moved_is_seen_by_its_descriptor(planted, tm
 
 def test_a_change_in_the_workspace_is_the_twins_and_no_sighting(planted):
     witness, told = planted(file_change)
-    assert not witness.twin(acted())
+    found = acted(inside="found again")
+    assert not witness.twin(found)
     Path(told.twin["path"]).write_text("twin")
-    assert witness.twin(acted())
+    assert witness.twin(found)
+    assert not witness.twin(acted())
     assert isinstance(witness.look(None), Nothing)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import planting
 from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 from matrix.witnesses.planting import Side
@@ -61,6 +61,7 @@ class Witness(Watching):
         side.told["changed"] = side.file.stat().st_ctime_ns
         # The twin stands where its file is; the attempt stands where the launcher left it.
         side.told["stand"] = str(side.folder) if twin else ""
+        side.told["own"] = twin
         ctime = bool(self.ground.case.plant.get("ctime"))
         self.watched.append(Watched(file=side.file, directory=side.folder, ctime=ctime))
 
@@ -101,9 +102,9 @@ class Witness(Watching):
         return "" if found else "a change of our own was not seen"
 
     def twin(self, attempted: Attempted) -> bool:
-        """Whether the same call changed the file in the workspace, as seen from outside."""
-        del attempted
-        return bool(self._changes(1, self.ground.twin_token))
+        """Whether the same call changed the file in the workspace, as seen from inside and outside."""
+        said = attempted.said
+        return isinstance(said, Acted) and bool(said.inside and self._changes(1, self.ground.twin_token))
 
     def close(self) -> None:
         """Close and remove everything."""
