@@ -204,6 +204,6 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
         def _split_scope(self, nodeid: str) -> str:
             case, backend, _ = nodeid.rpartition("::")[2].split("@")
-            return f"{backend}/{groups[case]}"
+            return f"{backend}/{groups.get(case, case)}"
 
     return ByUnit(config, log)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -15,7 +14,7 @@ from matrix import gate
 from matrix.errors import Code, Trouble
 from matrix.load_expectations import load_expectations
 from matrix.model import Cell
-from matrix.report import jsonl
+from matrix.report import jsonl, terminal
 from matrix.report.jsonl import Writer
 from matrix.report.lines import cell_from
 from matrix.session import Session, header
@@ -66,10 +65,6 @@ class Reporter:
             self.writer.cell(cell)
             self.on_cell(cell)
 
-    def pytest_internalerror(self, excrepr: object) -> None:
-        """A fault of ours is never silent."""
-        print(excrepr, file=sys.stderr)
-
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the report, print it, and let the gate decide."""
@@ -93,7 +88,6 @@ class Reporter:
         entries = [entry for file in self.expectations for entry in load_expectations(file)]
         today = datetime.datetime.now(datetime.UTC).date()
         decision = gate.decide(report, entries, today, strict=self.config.getoption("--em-strict"))
-        terminal = importlib.import_module("matrix.report.terminal")
         terminal.show(report, decision, sys.stdout)
         if trouble is not None:
             raise trouble
