@@ -79,11 +79,12 @@ def verdicts(runner: str, options: dict[str, object], pattern: str) -> dict[str,
     cases = tuple(c for c in table.cases if re.match(pattern, c.id) and "linux" in c.platforms)
     backend = Backend(id="b", title="b", runner=runner, platforms=("linux",), options=options, claims=None)
     unit = Unit(backend=backend, key="world", cases=cases)
-    run = Run.create()
+    run, started = Run.create(), runner_class(runner)(options)
     try:
         setting = Setting(run=run, identity=Identity.current())
         leg = Leg(platform="linux", identity="root")
-        cells = execute(unit, runner_class(runner)(options), setting, leg)
+        cells = execute(unit, started, setting, leg)
     finally:
+        started.close()
         shutil.rmtree(run.directory, ignore_errors=True)
     return {cell.case: f"{cell.word} {cell.verdict.evidence}" for cell in cells}
