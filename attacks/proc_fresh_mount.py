@@ -6,6 +6,7 @@ a user namespace is tried, in which a procfs of somebody else's pid namespace is
 Sources: mount_namespaces(7); CVE-2021-41133; cdk-team/CDK mount_procfs.go.
 """
 
+import errno
 import os
 
 import syscalls
@@ -18,10 +19,7 @@ FSCONFIG_CMD_CREATE = 6
 def attempt(target):
     """Unshare, mount, look for the number that the harness told."""
     target.step("unshare")
-    try:
-        syscalls.checked(syscalls.libc().unshare(CLONE_NEWNS))
-    except PermissionError:
-        syscalls.checked(syscalls.libc().unshare(CLONE_NEWUSER | CLONE_NEWNS))
+    _unshare()
     fresh = _fsopen(target) if target.how == "fsopen" else _mount(target)
     target.step("find")
     try:
@@ -34,6 +32,17 @@ def attempt(target):
     return target.absent(
         "the fresh procfs shows process %d, and not the victim as %d" % (os.getpid(), target.pid)
     )
+
+
+def _unshare():
+    """A mount namespace; where a user namespace around it is beyond the limit, the first refusal counts."""
+    try:
+        syscalls.checked(syscalls.libc().unshare(CLONE_NEWNS))
+    except PermissionError as refused:
+        try:
+            syscalls.checked(syscalls.libc().unshare(CLONE_NEWUSER | CLONE_NEWNS))
+        except OSError as error:
+            raise refused if error.errno == errno.ENOSPC else error from None
 
 
 def _mount(target):

@@ -36,8 +36,10 @@ def syscalls():
 @pytest.fixture
 def victim():
     """A process with the marker among its arguments, and a limit that only it has."""
-    command = ["sh", "-c", "read nothing", MARKER]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True) as process:
+    command = ["sh", "-c", "echo ready; read nothing", MARKER]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, **pipes, start_new_session=True) as process:
+        process.stdout.readline()  # a process has no arguments yet while it is being executed
         resource.prlimit(process.pid, resource.RLIMIT_RSS, (LIMIT, resource.RLIM_INFINITY))
         yield process
         process.stdin.close()
@@ -293,3 +295,18 @@ def test_only_session_and_user_rings_are_searched(libc, syscalls):
         fake = libc(refuse=errno.ENOKEY)
         run("ipc_keyring", ring=ring, name="esc-x", write=False)
         assert fake.calls[0][2:] == (10, number, b"user", b"esc-x", 0)  # KEYCTL_SEARCH
+
+
+@pytest.mark.parametrize(("second", "reported"), [(errno.ENOSPC, errno.EPERM), (errno.EACCES, errno.EACCES)])
+def test_a_limit_on_user_namespaces_leaves_the_first_refusal(libc, second, reported):
+    """ENOSPC alone would read as a fault of the host."""
+    codes = iter([errno.EPERM, second])
+
+    def unshare(_flags):
+        ctypes.set_errno(next(codes))
+        return -1
+
+    fake = libc(unshare=unshare)
+    said, facts, steps = run("proc_fresh_mount", how="mount")
+    assert (said, facts["errno"], steps) == ("refused", reported, ["unshare"])
+    assert fake.calls == [("unshare", 0x00020000), ("unshare", 0x10020000)]
