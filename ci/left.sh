@@ -8,6 +8,9 @@ look() {
     ps -eo pid=,args= | grep -E '/\.?escape-matrix-[^ ]*run-' | grep -v grep
     grep -o ' [^ ]*escape-matrix-[^ ]*run-[^ ]*' /proc/self/mountinfo
     find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 2 \( -name 'run-*' -path '*escape-matrix-*' -o -name '.escape-matrix-*' \) 2>/dev/null
+    for device in /dev/null /dev/zero /dev/tty; do # a stray write of mode or owner would show here first
+        [ "$(stat -c '%a %u' "$device")" = "666 0" ] || ls -l "$device"
+    done
     [ -n "$account" ] || return 0
     ps -u "$account" -o pid=,args=
     find /tmp /var/tmp /dev/shm /run -xdev -user "$account" 2>/dev/null
