@@ -15,6 +15,15 @@ from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 BEFORE, TOLD, OURS = 0o666, 0o646, 0o664  # modes as planted, as the attack is told, and for our own proof
 
 
+def _known(descriptor: int) -> tuple[int, int]:
+    """Which file a descriptor means; none when it is closed."""
+    try:
+        found = os.fstat(descriptor)
+    except OSError:
+        return 0, 0
+    return found.st_dev, found.st_ino
+
+
 class Witness(Watching):
     """Seen through a second descriptor, which nobody inherits."""
 
@@ -23,12 +32,14 @@ class Witness(Watching):
         self.takes = str(ground.case.plant["takes"])
         self.folder: Path | None = None
         self.open: list[int] = []
+        self.file = (0, 0)  # device and inode: a descriptor's number may come to mean another file
 
     def plant(self) -> Planted:
         """Open it twice; the attack is told the descriptor, and by what number the file is known."""
         self.folder = self.ground.place(self.ground.case.place)
         path = self.ground.file(self.folder / "outside.txt", "as planted", BEFORE)
         self.open = [os.open(path, os.O_RDONLY), os.open(path, os.O_RDWR)]
+        self.file = _known(self.open[0])
         told = {
             "descriptor": self.open[0],
             "inode": path.stat().st_ino,
@@ -43,7 +54,7 @@ class Witness(Watching):
     def look(self, attempted: Attempted | None) -> Sighting:
         """The file has the token, or the mode that the attack was told."""
         del attempted
-        if not self.open:
+        if not self.open or _known(self.open[1]) != self.file:
             return Nothing()
         if self.takes == "mode":
             return Seen(how=f"the file outside has mode {TOLD:o}") if self._mode() == TOLD else Nothing()
@@ -52,8 +63,8 @@ class Witness(Watching):
 
     def check(self) -> str:
         """A change of ours shows."""
-        if not self.open:
-            return "there is no file"
+        if any(_known(descriptor) != self.file for descriptor in self.open) or not self.open:
+            return "the descriptors no longer mean the planted file"
         if self.takes == "mode":
             os.fchmod(self.open[0], OURS)
             return "" if self._mode() == OURS else "the file does not show a change of its mode"
@@ -64,6 +75,7 @@ class Witness(Watching):
     def close(self) -> None:
         """Close and remove it."""
         for descriptor in self.open:
-            os.close(descriptor)
+            if _known(descriptor) == self.file:
+                os.close(descriptor)
         if self.folder is not None:
             self.ground.remove(self.folder)
