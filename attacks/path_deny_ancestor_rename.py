@@ -2,8 +2,7 @@
 
 A rule by name, and a mount over one name, no longer match when the file has moved. For reads the
 file is then read where it went; for writes something else is put at the denied path, which is
-what a trusted program would read afterwards. The plain act is tried first, see
-path_deny_symlink_alias.
+what a trusted program would read afterwards.
 Source: anthropic-experimental/sandbox-runtime (move prevention, ancestor pin).
 """
 
@@ -26,20 +25,6 @@ def exchange(one, other, platform):
     syscalls.syscall("renameat2", AT_FDCWD, names[0], AT_FDCWD, names[1], RENAME_EXCHANGE)
 
 
-def rule_in_force(target):
-    """Whether the plain name is denied; True where the harness told none."""
-    if not target.plain:
-        return True
-    try:
-        descriptor = os.open(target.plain, os.O_RDONLY if target.act == "read" else os.O_WRONLY)
-    except OSError:
-        return True
-    try:
-        return target.act == "read" and not os.read(descriptor, 1)
-    finally:
-        os.close(descriptor)
-
-
 def move(target, moved, away, other):
     """Take `moved` away and, for a write, put `other` in its place. Gives where the old one is now."""
     target.step("rename")
@@ -57,9 +42,6 @@ def move(target, moved, away, other):
 
 def attempt(target):
     """Move the name that is `levels` above the denied path."""
-    target.step("plain")
-    if not rule_in_force(target):
-        raise NotImplementedError("the deny rule is not in force: the plain name opens")
     moved = target.path
     for _ in range(target.levels):
         moved = os.path.dirname(moved)

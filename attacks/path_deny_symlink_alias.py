@@ -1,8 +1,6 @@
 """Reach a file that the policy denies, by another name for it.
 
-The plain name is tried first: where it already opens, no rule is in force, and another name
-bypasses nothing. The harness tells no plain name when it runs this unconfined, where nothing is
-denied, and in the row whose route is the plain name itself.
+The row whose route is the plain name says whether the rule is in force at all: read the others beside it.
 Source: CVE-2026-25724, anthropic-experimental/sandbox-runtime (read-side rules), CVE-2025-59944 (case).
 """
 
@@ -22,24 +20,9 @@ ROUTES = {
 }  # fmt: skip
 
 
-def allowed(path, flags):
-    """Whether the file opens by that name, and for a read, has anything in it."""
-    try:
-        descriptor = os.open(path, flags)
-    except OSError:
-        return False
-    try:
-        return flags == os.O_WRONLY or bool(os.read(descriptor, 1))
-    finally:
-        os.close(descriptor)
-
-
 def attempt(target):
     """Open by the row's route, and read the canary or leave the token."""
     flags = os.O_RDONLY if target.act == "read" else os.O_WRONLY
-    target.step("plain")
-    if target.plain and allowed(target.plain, flags):
-        raise NotImplementedError("the deny rule is not in force: the plain name opens")
     where = ROUTES[target.route](target)
     target.step("open")
     descriptor = os.open(where, flags)

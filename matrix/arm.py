@@ -89,7 +89,7 @@ class Arm:
 
     def __init__(self, setting: Setting, runner: Runner, name: str, cases: Sequence[Case]) -> None:
         self.setting, self.runner, self.name = setting, runner, name
-        named = cases[0].workspace if len(cases) == 1 else ""
+        named = cases[0].workspace if len(cases) == 1 and name != "benign" else ""
         self.workspace = Workspace.create(setting.run, setting.identity, named or "workspace")
         self.rows = {case.id: self._row(case) for case in cases}
         self.driven = Driven()

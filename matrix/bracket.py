@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from matrix import switches
 from matrix.arm import Arm, Setting
-from matrix.model import Case, Observation, Seen, Verdict
+from matrix.model import Case, NotStarted, Observation, Seen, Verdict
 from matrix.verdict import Bracket, judge
 from runners.contract import Runner
 from runners.unconfined import Runner as Unconfined
@@ -43,7 +43,7 @@ def attempt(
         arm.plant()
         arm.launch()
         arm.watch({case.id: quiet(before.observation(case)) for case in group})
-        if group[0].subject == "launch":
+        if group[0].subject == "launch" and isinstance(arm.rows[group[0].id].attempted.said, NotStarted):
             arm.benign = _starts(group[0], runner, setting)
         arms |= dict.fromkeys((case.id for case in group), arm)
     return arms

@@ -48,7 +48,6 @@ def told(tmp_path):
         **names,
         "scratch": str(scratch),
         "token": TOKEN,
-        "plain": "",
         "stand": "",
         "own": False,
         "changed": 0,
@@ -134,22 +133,6 @@ def test_every_name_reaches_the_denied_file(told, route):
     written = run("path_deny_symlink_alias", act="write", route=route, **told)
     assert written[1]["inside"]
     assert Path(told["path"]).read_text().startswith(TOKEN)
-
-
-@pytest.mark.parametrize("act", ["read", "write"])
-def test_without_a_rule_in_force_another_name_bypasses_nothing(told, act):
-    named = {**told, "plain": told["path"]}
-    alias = run("path_deny_symlink_alias", act=act, route="link", **named)
-    moved = run("path_deny_ancestor_rename", act=act, levels=1, manner="rename", **named)
-    assert [each[0] for each in (alias, moved)] == ["unsupported", "unsupported"]
-    assert Path(told["path"]).read_text() == "planted " * 8
-
-
-def test_a_masked_name_is_a_rule_in_force(told, tmp_path):
-    mask = tmp_path / "mask"
-    mask.touch()
-    named = {**told, "plain": str(mask)}
-    assert run("path_deny_symlink_alias", act="read", route="link", **named)[1]["trace"] == "planted " * 8
 
 
 @pytest.mark.parametrize(("levels", "manner"), [(0, "rename"), (1, "rename"), (2, "rename"), (2, "exchange")])

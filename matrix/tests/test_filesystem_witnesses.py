@@ -185,14 +185,6 @@ def test_a_moved_canary_is_still_there_and_an_overwritten_one_is_not(planted):
     assert "no longer" in witness.check()
 
 
-def test_a_plain_name_is_told_to_the_attempt_alone(planted):
-    assert planted(file_read, where="denied")[1].told["plain"]
-    assert planted(file_read, where="denied")[1].twin["plain"] == ""
-    assert planted(file_read, where="denied", arm="before")[1].told["plain"] == ""
-    assert planted(file_read, where="denied", args={"route": "plain"})[1].told["plain"] == ""
-    assert planted(file_read)[1].told["plain"] == ""
-
-
 def test_a_sibling_has_the_workspaces_name_at_the_beginning_of_its_own(planted):
     witness, told = planted(file_read, where="sibling", spelled="dotdot")
     workspace = str(witness.ground.workspace)

@@ -46,8 +46,7 @@ def forbidden(ground: Ground) -> Side:
     if where == "top":
         file = folder.parent / f".escape-matrix-{fresh_token()}"
         ground.record("path", str(file))
-    plain = where == "denied" and ground.arm == "attempt" and ground.case.args.get("route") != "plain"
-    side = _side(ground, file, ground.folder(ground.corner / "scratch"), str(file) if plain else "")
+    side = _side(ground, file, ground.folder(ground.corner / "scratch"))
     side.rubbish.extend([] if where == "denied" else [file, folder])
     return side
 
@@ -56,7 +55,7 @@ def granted(ground: Ground) -> Side:
     """The same in the workspace, where the policy grants it: the twin."""
     denied = ground.case.plant.get("where") == "denied"
     folder = _nested(ground, ground.corner / "twin") if denied else ground.folder(ground.corner / "twin")
-    return _side(ground, folder / _name(ground), ground.folder(ground.corner / "twin-scratch"), "")
+    return _side(ground, folder / _name(ground), ground.folder(ground.corner / "twin-scratch"))
 
 
 def _name(ground: Ground) -> str:
@@ -87,7 +86,7 @@ def _nested(ground: Ground, folder: Path) -> Path:
     return folder / "a" / "b"
 
 
-def _side(ground: Ground, file: Path, scratch: Path, plain: str) -> Side:
+def _side(ground: Ground, file: Path, scratch: Path) -> Side:
     def spelled(path: Path) -> str:
         if ground.case.plant.get("spelled") != "dotdot":
             return str(path)
@@ -99,7 +98,6 @@ def _side(ground: Ground, file: Path, scratch: Path, plain: str) -> Side:
         "folder": spelled(file.parent),
         "new": spelled(file if absent else file.parent / "new"),
         "scratch": str(scratch),
-        "plain": plain,
     }
     return Side(file=file, folder=file.parent, scratch=scratch, told=told)
 
