@@ -11,7 +11,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from matrix import cli, locate
-from matrix.model import PLACES, PLATFORMS, Backend, Case, Mechanism, Subject, Twin, Untestable
+from matrix.model import PLACES, PLATFORMS, Backend, Case, Claim, Mechanism, Subject, Twin, Untestable
 from runners import registry
 from runners.contract import Channel
 
@@ -32,8 +32,9 @@ def test_a_schema_is_a_schema(schema: Mapping[str, Any]) -> None:
         (TABLE["$defs"]["mechanism"], Mechanism, {"source"}),
         (TABLE["$defs"]["untestable"], Untestable, {"source"}),
         (COLUMNS["$defs"]["backend"], Backend, {"source", "id", "built_in"}),  # id: the table's name
+        (COLUMNS["$defs"]["backend"]["properties"]["claims"], Claim, set[str]()),
     ],
-    ids=["case", "mechanism", "untestable", "backend"],
+    ids=["case", "mechanism", "untestable", "backend", "claim"],
 )
 def test_properties_are_the_fields(shape: Mapping[str, Any], type_: Any, not_written: set[str]) -> None:
     assert set(shape["properties"]) == {field.name for field in fields(type_)} - not_written
