@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from matrix import places, transcript
 from matrix.drive import Driven, drive
@@ -96,7 +97,7 @@ class Arm:
         self.tasks: list[transcript.Task] = []
         self.benign = False  # of a row about a launch: whether its harmless twin started
 
-    def __enter__(self) -> Arm:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -50,7 +50,7 @@ def attempt(
 
 
 def quiet(opening: Observation) -> float:
-    """The quiet window after an attempt, in seconds: ten times what the control's canary took, at least 50 ms."""
+    """The quiet window after an attempt (seconds): ten times what the control's canary took, 50 ms or more."""
     return max(QUIET, 10 * opening.sighting.latency) if isinstance(opening.sighting, Seen) else QUIET
 
 

@@ -94,6 +94,7 @@ class Claim:
     """Mechanisms or cases that a vendor says the sandbox closes, and where it says so."""
 
     closes: tuple[str, ...]
+    but: tuple[str, ...] = ()  # cases of those mechanisms that it says nothing of
     source: str = ""
 
 
@@ -117,7 +118,7 @@ class Backend:
         """Whether the vendor says that this row is held."""
         if self.claims is None:
             return True
-        return bool({case.id, case.mechanism} & set(self.claims.closes))
+        return case.id not in self.claims.but and bool({case.id, case.mechanism} & {*self.claims.closes})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -21,7 +21,7 @@ from matrix.ledger import Run
 from matrix.model import Case, Cell, Escaped, Held, Untested
 from matrix.plan import Unit, cell_id, key
 from matrix.report.lines import cell_line
-from matrix.reporter import CELL, Reporter
+from matrix.reporter import CELL, Reporter, given
 from matrix.selection import Asked, Selection, select
 from matrix.session import Session
 from matrix.sweep import adopt_orphans, sweep, sweep_earlier
@@ -69,16 +69,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def asked(config: pytest.Config) -> Asked:
     """The options as they were given."""
-    get = config.getoption
     return Asked(
-        cases=tuple(get("--em-case")),
-        mechanisms=tuple(get("--em-mechanism")),
-        backends=tuple(get("--em-backend")),
-        backend_files=tuple(Path(each) for each in get("--em-backends")),
-        table=Path(get("--em-cases")) if get("--em-cases") else None,
-        user=get("--em-user"),
-        label=get("--em-label"),
-        repeat=get("--em-repeat"),
+        cases=tuple(given(config, "case")),
+        mechanisms=tuple(given(config, "mechanism")),
+        backends=tuple(given(config, "backend")),
+        backend_files=tuple(Path(each) for each in given(config, "backends")),
+        table=Path(given(config, "cases")) if given(config, "cases") else None,
+        user=given(config, "user"),
+        label=given(config, "label"),
+        repeat=given(config, "repeat"),
     )
 
 
@@ -103,7 +102,11 @@ def pytest_configure(config: pytest.Config) -> None:
     run = Run.create()
     session = Session(selection=selection, run=run)
     config.stash[SESSION] = session
-    config.pluginmanager.register(Reporter(config, session), "escape-matrix-reporter")
+    try:
+        reporter = Reporter(config, session)
+    except Trouble as trouble:
+        raise pytest.UsageError(str(trouble)) from trouble
+    config.pluginmanager.register(reporter, "escape-matrix-reporter")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -130,7 +133,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     session = parent.config.stash.get(SESSION, None)
     if session is None or file_path != _table(session.selection):
         return None
-    return Matrix.from_parent(parent, path=file_path)
+    return Matrix.from_parent(parent, path=file_path)  # pyright: ignore[reportUnknownMemberType]
 
 
 def _table(selection: Selection) -> Path:
@@ -146,14 +149,16 @@ class Matrix(pytest.File):
         for unit in session.selection.units:
             for case in unit.cases:
                 name = cell_id(case, unit.backend, session.selection.platform)
-                yield CellItem.from_parent(self, name=name, unit=unit, case=case)
+                yield CellItem.from_parent(  # pyright: ignore[reportUnknownMemberType]
+                    self, name=name, unit=unit, case=case
+                )
 
 
 class CellItem(pytest.Item):
     """One cell."""
 
     def __init__(self, *, unit: Unit, case: Case, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**kwargs)  # pyright: ignore[reportUnknownMemberType]
         self.unit, self.case = unit, case
 
     def runtest(self) -> None:
@@ -195,7 +200,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     session = config.stash.get(SESSION, None)
     if session is None:
         return None
-    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 - xdist is only needed where it runs
+    # xdist is only needed where it runs, and has no types.
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
 
     groups = {case.id: key(case) for case in session.selection.cases}
 

@@ -23,24 +23,34 @@ CELL = "escape-matrix"  # the user property that carries a cell from a worker
 NAME = "report.jsonl"
 
 
+def given(config: pytest.Config, name: str) -> Any:
+    """The value of one of our options; all of them have defaults."""
+    return config.getoption(f"--em-{name}")
+
+
 class Reporter:
     """A plugin of its own, registered only where a run is in progress and this is no worker."""
 
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self.config, self.session = config, session
         self.writer: Writer | None = None
+        self.trouble: Trouble | None = None  # why the run could not begin
         self.on_cell: Callable[[Cell], None] = lambda _: None
         self.on_plan: Callable[[int], None] = lambda _: None
-        out = config.getoption("--em-out")
-        self.path = Path(out or session.run.directory) / NAME
-        self.expectations = [Path(file) for file in config.getoption("--em-expect")]
+        self.path = Path(given(config, "out") or session.run.directory) / NAME
+        files = [Path(file) for file in given(config, "expect")]
+        self.expectations = [entry for file in files for entry in load_expectations(file)]
 
     def _begin(self, names: Iterable[str]) -> None:
         """Write the header once it is known which cells are owed."""
         if self.writer is not None:
             return
         planned = [(backend, case) for case, backend, _ in (name.split("@") for name in names)]
-        self.writer = Writer(self.path, header(self.session.selection, planned, self.session))
+        try:
+            self.writer = Writer(self.path, header(self.session.selection, planned, self.session))
+        except Trouble as trouble:
+            self.trouble = trouble
+            pytest.exit(str(trouble), returncode=trouble.code)
         self.on_plan(len(planned))
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
@@ -56,7 +66,8 @@ class Reporter:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Take the cell out of a report and write it at once; a fault of ours is said at once."""
-        cells = [cell_from(value) for name, value in report.user_properties if name == CELL]  # pyright: ignore
+        carried: list[Any] = [value for name, value in report.user_properties if name == CELL]
+        cells = [cell_from(value) for value in carried]
         if report.failed and not cells:
             print(f"\n{report.nodeid}: {report.longreprtext}", file=sys.stderr)
         if report.when != "call" or self.writer is None:
@@ -85,9 +96,8 @@ class Reporter:
         except Trouble as error:
             trouble = error
         report = jsonl.read(self.writer.fallback or self.path)
-        entries = [entry for file in self.expectations for entry in load_expectations(file)]
         today = datetime.datetime.now(datetime.UTC).date()
-        decision = gate.decide(report, entries, today, strict=self.config.getoption("--em-strict"))
+        decision = gate.decide(report, self.expectations, today, strict=bool(given(self.config, "strict")))
         terminal.show(report, decision, sys.stdout)
         if trouble is not None:
             raise trouble

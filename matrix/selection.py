@@ -59,17 +59,18 @@ def select(asked: Asked) -> Selection:
     material = material_of(asked.table, asked.backend_files)
     table, everything = material.table, material.backends
     own = [backend for backend in everything if not backend.built_in]
+    here = platform()
     problems = [
         *_unknown("case", asked.cases, [case.id for case in table.cases]),
         *_unknown("mechanism", asked.mechanisms, [mechanism.id for mechanism in table.mechanisms]),
         *_unknown("backend", asked.backends, [backend.id for backend in everything]),
+        *_elsewhere(asked.backends, everything, here),
     ]
     if problems:
         raise UsageError(problems)
     identity = _identity(asked.user)
     cases = [case for case in table.cases if _wanted(case, asked)]
     columns = _columns(asked, own, everything)
-    here = platform()
     found = tuple(units(cases, columns, here))
     kept = {unit.backend.id for unit in found}
     return Selection(
@@ -113,6 +114,21 @@ def _identity(user: str) -> Identity:
             f"only root can run as {user!r}", "run with sudo, or log in as that account", where="--user"
         )
     return identity
+
+
+def _elsewhere(asked: Iterable[str], known: Iterable[Backend], here: str) -> list[Problem]:
+    """Columns that were named and cannot run on this platform: dropping them would hide that."""
+    where = Source(file="--backend")
+    return [
+        Problem(
+            kind="other-platform",
+            where=where,
+            what=f"{backend.id!r} is for {', '.join(backend.platforms)}, and this is {here}",
+            do=f"run it there, or leave out --backend {backend.id}",
+        )
+        for backend in known
+        if backend.id in asked and here not in backend.platforms
+    ]
 
 
 def _unknown(kind: str, asked: Iterable[str], known: Sequence[str]) -> list[Problem]:

@@ -1,4 +1,4 @@
-"""What one pytest process knows of a run: its selection, its units' cells, and, in the controller, the report."""
+"""What one process knows of a run: its selection, the cells of its units, and the report's header."""
 
 from __future__ import annotations
 

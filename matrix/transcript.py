@@ -25,6 +25,7 @@ from matrix.model import (
 )
 
 LIMIT = 8 << 20  # bytes of output that one launch may produce
+STEPS = 64  # steps kept of one attempt
 TEXT = 4096  # characters kept of any text that an attack reports
 
 
@@ -81,7 +82,7 @@ def read(nonce: str, tasks: list[Task], output: bytes, *, ended: str) -> Transcr
         match kind:
             case "begin":
                 one.begun = True
-            case "step" if len(one.steps) < 64:
+            case "step" if len(one.steps) < STEPS:
                 one.steps.append(str(line.get("step"))[:80])
             case "said" if not one.said:
                 one.said = line
@@ -123,7 +124,7 @@ def _attempted(task: Task, spoken: _Spoken, ended: str) -> Attempted:
     )
 
 
-def _said(spoken: _Spoken, ended: str) -> Said:  # noqa: PLR0911 - one return a kind
+def _said(spoken: _Spoken, ended: str) -> Said:
     said, end = spoken.said, spoken.end
     if not spoken.begun:
         return Silent(why=f"the launcher ended before this attempt: {ended}")

@@ -28,7 +28,7 @@ class Workspace:
 
     @classmethod
     def create(cls, run: Run, identity: Identity, name: str = "workspace") -> Workspace:
-        """Below the run's directory, in a directory of its own, so that it can have any name and neighbours."""
+        """Below the run's directory, in a directory of its own: it can have any name and neighbours."""
         around = run.directory / f"ws-{secrets.token_hex(4)}"
         made = cls(directory=around / name, identity=identity)
         for directory in (around, made.directory, made.directory / KIT):

@@ -9,10 +9,10 @@ import textwrap
 from matrix import locate, verbs
 from matrix.errors import Code, UsageError
 from matrix.model import Case, Cell, Mechanism, Untested
-from matrix.visible import visible
 from matrix.selection import Selection, select
 from matrix.solo import solo
 from matrix.verbs import options
+from matrix.visible import visible
 
 WHAT = """\
 Say what a row does, why, and where it comes from; then run it. Shows the attack's own text, what is

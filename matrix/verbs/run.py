@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from matrix import locate, verbs
 from matrix.errors import Code, UsageError
+from matrix.load_expectations import load_expectations
 from matrix.preview import preview
 from matrix.progress import Progress
 from matrix.selection import Asked, select
@@ -83,6 +85,10 @@ def act(args: argparse.Namespace) -> int:
     if args.plan:
         preview(selection)
         return Code.CLEAN
+    for file in args.expect:
+        load_expectations(file)  # a mistake in it is told before anything runs
+    # CI cancels with SIGTERM, and nothing may be left behind then either.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     code = pytest.main(pytest_arguments(asked, args), plugins=[Progress(sys.stderr)])
     if code == pytest.ExitCode.INTERRUPTED:
         return Code.INTERRUPTED
