@@ -59,7 +59,7 @@ def column_gaps(table: Table, backends: Iterable[Backend]) -> tuple[Problem, ...
         if (earlier := first.setdefault(backend.id, backend)) is not backend:
             found.append(_twice(backend.id, earlier.source, backend.source))
         found += _unfilled(backend)
-        for word in backend.claims.closes if backend.claims else ():
+        for word in (*backend.claims.closes, *backend.claims.but) if backend.claims else ():
             if word not in known:
                 what = f"claims {word!r}, which is no mechanism and no case"
                 found.append(_problem("unknown-claim", backend, what, near(word, known)))

@@ -93,8 +93,11 @@ def _claim(claims: Any) -> Claim | None:
         case None:
             return None
         case {"closes": closes, **rest}:
+            more = cast("dict[str, Any]", rest)
             return Claim(
-                closes=tuple(cast("list[str]", closes)), source=str(cast("Any", rest).get("source", ""))
+                closes=tuple(cast("list[str]", closes)),
+                but=tuple(more.get("but", ())),
+                source=str(more.get("source", "")),
             )
         case _:
             return Claim(closes=tuple(claims))

@@ -24,8 +24,7 @@ class Runner(Local):
     """Three configurations.
 
     strict: every namespace and the view of unshare.sh, no capability, a session of its own, a
-    clean environment; root starts it without a user namespace and becomes uid 65534 inside.
-    usual: a new user, network and process namespace. open: `unshare` without a flag.
+    clean environment. usual: a new user, network and process namespace. open: `unshare` without a flag.
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = mode_options()
@@ -54,14 +53,9 @@ class Runner(Local):
 
     def argv(self, launch: Launch) -> tuple[str, ...]:
         """The command line. The script travels as text, as the account may not reach this folder."""
-        root = launch.identity.root
         match self.options["mode"]:
             case "strict":
-                groups = (
-                    *(() if root else _USER),
-                    *((flag,) for flag in _STRICT),
-                    ("--propagation", "private"),
-                )
+                groups = (*_USER, *((flag,) for flag in _STRICT), ("--propagation", "private"))
                 inside = (
                     "--",
                     "/bin/sh",
@@ -98,13 +92,7 @@ def _orders(launch: Launch) -> Iterator[str]:
 
 
 def _become(launch: Launch) -> Iterator[str]:
-    """From the script's rights to none: no terminal, no capability, nobody, what is granted.
-
-    A change of uid forgets the kernel's promise that the sandbox dies with unshare; it is renewed.
-    """
-    yield from ("setsid", "setpriv", *_NO_CAPABILITIES)
-    if launch.identity.root:
-        yield from ("--reuid=65534", "--regid=65534", "--clear-groups", "--pdeathsig", "KILL")
-    yield from ("--", "env", "-i")
+    """From the script's rights to none: no terminal, no capability, and only what is granted."""
+    yield from ("setsid", "setpriv", *_NO_CAPABILITIES, "--", "env", "-i")
     for name, value in launch.policy.environment.items():
         yield f"{name}={value}"

@@ -19,7 +19,7 @@ for device in null zero urandom; do
     : >dev/$device
     mount --bind /dev/$device dev/$device
 done
-mount -t proc -o nosuid,nodev,noexec proc proc
+mount -t proc -o ro,nosuid,nodev,noexec proc proc # /proc/sys obeys the uid, not the capabilities
 mount -t tmpfs -o nosuid,nodev,mode=1777 tmp tmp
 mount --bind "$workspace" ".$workspace"
 mount -o remount,bind,rw,nosuid,nodev ".$workspace"
