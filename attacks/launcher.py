@@ -10,18 +10,17 @@ Each line is `NONCE {json}`, so that whatever else is printed cannot be taken fo
 Standard library only, Python 3.8 and newer, Linux and macOS.
 """
 
-import contextlib
 import fcntl
 import importlib
 import json
 import os
 import select
 import signal
-import socket
 import sys
 import time
 
 UNKNOWN = "unknown attack"
+MANY = 8  # attempts from which on it pays to import for all of them what most need
 
 
 class Absent:
@@ -105,11 +104,9 @@ def judge_nothing(attempt, target):
         found = attempt(target)
     except NotImplementedError as why:
         return "unsupported", {"why": str(why) or "not supported here"}
-    except socket.timeout as late:  # from 3.10 on a TimeoutError, which the kernel raises too, with an errno
-        if not late.errno:
-            return "timed_out", {}
-        return "refused", {"errno": late.errno, "text": str(late)[:300]}
     except OSError as error:
+        if error.errno is None and str(error) == "timed out":  # a socket's own deadline, not the kernel's word
+            return "timed_out", {}
         return "refused", {"errno": error.errno or 0, "text": str(error)[:300]}
     if isinstance(found, Absent):
         return "absent", {"looked_at": text(found.looked_at)}
@@ -184,12 +181,16 @@ def main():
     with open(sys.argv[1]) as file:
         request = json.load(file)
     sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
-    with contextlib.suppress(ImportError):  # once for all attempts; an attack that needs it says what is lacking
-        importlib.import_module("syscalls")
+    if len(request["attempts"]) > MANY:
+        try:
+            importlib.import_module("syscalls")
+        except ImportError as error:  # an attack that needs it says so itself
+            sys.stderr.write("launcher: %s\n" % error)
     out = os.dup(1)  # attacks may do what they like to descriptor 1
 
     def speak_line(facts):
-        line = request["nonce"] + " " + json.dumps(facts) + "\n"
+        # A line break first: an attack may have printed half a line.
+        line = "\n" + request["nonce"] + " " + json.dumps(facts) + "\n"
         data = line.encode()
         while data:
             data = data[os.write(out, data) :]

@@ -50,7 +50,7 @@ def attempt(
 
 
 def quiet(opening: Observation) -> float:
-    """The quiet window after an attempt (seconds): ten times what the control's canary took, 50 ms or more."""
+    """The quiet window after an attempt (seconds): ten times the control canary's delay, at least 50 ms."""
     return max(QUIET, 10 * opening.sighting.latency) if isinstance(opening.sighting, Seen) else QUIET
 
 
