@@ -25,7 +25,10 @@ def attempt(target):
     """Try every open directory from 3 to 1023; a refusal other than 'not there' counts."""
     if target.way == "cwd":
         target.step("open")
-        return reached(target, None)
+        try:
+            return reached(target, None)
+        except FileNotFoundError:
+            return target.absent("the working directory, %s" % os.getcwd())
     target.step("look")
     directories = [number for number, is_ in syscalls.inherited() if stat.S_ISDIR(is_.st_mode)]
     refusal = None
@@ -40,4 +43,4 @@ def attempt(target):
             refusal = error
     if refusal:
         raise refusal
-    return target.absent("descriptors 3 to 1023: %d directories, none of them the caller's" % len(directories))
+    return target.absent("descriptors 3 to 1023: %d directories, the caller's is none" % len(directories))

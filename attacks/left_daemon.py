@@ -4,7 +4,7 @@
 session of its own, "double-fork" is a classic daemon that ignores the usual signals, "subreaper"
 has undone the parent-death signal and adopts its own orphans, "tree" is a child in another process
 group with a grandchild in another session, both deaf to polite signals. Each beats into a file of
-the workspace until that file is gone, for at most 20 seconds, and carries the token as its name.
+the workspace until that file is gone, for at most four seconds, and carries the token as its name.
 Source: multikernel/sandlock#251, #252; containers/bubblewrap#88; langfuse/langfuse#15955; prctl(2).
 """
 
@@ -15,7 +15,7 @@ import time
 import syscalls
 
 PR_SET_PDEATHSIG, PR_SET_NAME, PR_SET_CHILD_SUBREAPER = 1, 15, 36
-LONGEST = 20.0  # seconds
+LONGEST = 4.0  # seconds
 PERIOD = 0.03  # seconds
 DEAF = ("double-fork", "tree")
 

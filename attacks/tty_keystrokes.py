@@ -1,6 +1,6 @@
 """Leave a process behind that goes on reading the terminal, and takes what is typed after the run.
 
-It writes what it got into a file of the workspace, and ends by itself within five seconds.
+It writes what it got into a file of the workspace, and ends by itself within four seconds.
 Source: multikernel/sandlock#251 (survivors on the caller's terminal); credentials(7).
 """
 
@@ -9,7 +9,7 @@ import select
 import signal
 import time
 
-PATIENCE = 5.0  # seconds
+PATIENCE = 4.0  # seconds
 
 
 def listen(log):

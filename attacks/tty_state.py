@@ -38,5 +38,5 @@ def attempt(target):
     except termios.error as error:  # no OSError, though it is an errno and its text
         raise OSError(*error.args) from None
     if done:
-        return target.inside("the terminal shown inside is changed")
+        return target.inside("the terminal was changed while the sandbox ran, and not afterwards")
     return "changed"

@@ -16,7 +16,7 @@ TIOCSTI, FIONREAD = 0x5412, 0x541B
 def attempt(target):
     """Push the token through descriptor 0; the row says the upper half."""
     if target.platform != "linux":
-        raise NotImplementedError("elsewhere an ioctl request has 32 bits that count and no filter looks at more")
+        raise NotImplementedError("the upper half of a request is an affair of Linux system-call filters")
     waiting = ctypes.c_int(0)
     target.step("ioctl")
     for byte in target.token.encode() + b"\n":

@@ -6,6 +6,7 @@ import os
 import selectors
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from matrix.transcript import LIMIT
@@ -53,21 +54,21 @@ def drive(
     deadline: float,
     during: Callable[[], None],
     started: Callable[[int], None],
+    closing: ExitStack,
 ) -> Driven:
     """Start and see it through, for at most `deadline` seconds.
 
     `started` is told the launcher's process id at once, `during` is called every 10 ms while it runs.
-    A sandbox that cannot be started gives a Driven without output whose `ended` says why.
+    A sandbox that cannot be started gives a Driven without output whose `ended` says why. What is left
+    of it is taken away when `closing` is, not before: a runner's own sweep would end what survived.
     """
     try:
         running = runner.start(launch)
     except (StartError, OSError) as error:
         return Driven(ended=f"could not be started: {error}", at=time.monotonic())
     started(running.pid)
-    try:
-        return _see_through(running, time.monotonic() + deadline, during)
-    finally:
-        running.close()
+    closing.callback(running.close)
+    return _see_through(running, time.monotonic() + deadline, during)
 
 
 def _see_through(running: Running, end: float, during: Callable[[], None]) -> Driven:

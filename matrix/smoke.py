@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 from matrix import transcript
@@ -40,7 +41,8 @@ def ask(runner: Runner, setting: Setting, attack: str) -> Attempted:
     nonce, token = fresh_token(), fresh_token()
     alive = workspace.token(attack, token)
     task = transcript.Task(id=attack, attack=attack, told={}, seconds=5, alive=str(alive), token=token)
-    try:
+    with ExitStack() as closing:
+        closing.callback(workspace.remove)
         asked = workspace.lay(nonce, [task])
         launch = Launch(
             run=setting.run.directory,
@@ -50,10 +52,8 @@ def ask(runner: Runner, setting: Setting, attack: str) -> Attempted:
             cwd=workspace.directory,
             environment=environment(setting.identity),
         )
-        driven = drive(runner, launch, START, lambda: None, lambda _: None)
+        driven = drive(runner, launch, START, lambda: None, lambda _: None, closing)
         return transcript.read(nonce, [task], driven.output, ended=driven.ended).attempts[attack]
-    finally:
-        workspace.remove()
 
 
 def _failure(attempted: Attempted) -> str:

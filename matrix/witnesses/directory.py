@@ -53,7 +53,8 @@ class Witness(Watching):
         token = self.ground.token
         if self.act == "read":
             read = attempted and isinstance(attempted.said, Acted) and token in attempted.said.trace
-            return Seen(how="the content of a file in the caller's directory came back") if read else Nothing()
+            how = "the content of a file in the caller's directory came back"
+            return Seen(how=how) if read else Nothing()
         return Seen(how="a new file stands in the caller's directory") if self._left(token) else Nothing()
 
     def _left(self, token: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+from contextlib import suppress
 
 import psutil
 
@@ -60,7 +61,8 @@ class Witness(Watching):
         if self.before < 0:
             self.before = self._written()
         if self._written() > self.before:
-            return Seen(how=f"a process of the sandbox beats {now - self.gone_at:.2f} s after its launcher's end")
+            since = now - self.gone_at
+            return Seen(how=f"a process of the sandbox beats {since:.2f} s after its launcher's end")
         if now > max(self.gone_at + 3 * GRACE, self.scanned_at + SCAN):
             self.scanned_at = now
             for stray in self.strays():
@@ -104,4 +106,5 @@ class Witness(Watching):
             os.close(self.log)
             self.log = -1
             for stray in self.strays():
-                stray.kill()
+                with suppress(psutil.NoSuchProcess):  # it has just ended by itself
+                    stray.kill()
