@@ -17,6 +17,7 @@ class Witness(Watching):
         self.passed: socket.socket | None = None
         self.other: socket.socket | None = None
         self.elsewhere: socket.socket | None = None
+        self.taken: list[socket.socket] = []  # connections to elsewhere
         self.heard = b""
 
     def plant(self) -> Planted:
@@ -46,40 +47,46 @@ class Witness(Watching):
         except OSError:  # nothing there now, or the other side has dissolved the connection
             pass
 
+    def _accept(self) -> None:
+        while self.elsewhere:
+            try:
+                taken, _ = self.elsewhere.accept()
+            except OSError:
+                break
+            taken.setblocking(False)
+            self.taken.append(taken)
+        for each in self.taken:
+            self._drain(each)
+
     def look(self, attempted: Attempted | None) -> Sighting:
         """The canary arrived as bytes."""
         del attempted
         if self.other:
             self._drain(self.other)
-        if self.elsewhere:
-            try:
-                taken, _ = self.elsewhere.accept()
-            except OSError:
-                pass
-            else:
-                with taken:
-                    taken.settimeout(0.2)
-                    self._drain(taken)
+        self._accept()
         if self.ground.token.encode() in self.heard:
             return Seen(how="the canary came through the caller's connected socket")
         return Nothing()
 
     def check(self) -> str:
-        """Send a token of our own through the same socket."""
+        """Send a token of our own through the same socket, or to where it may be taken."""
         if not (self.passed and self.other):
             return "no socket"
         token = fresh_token().encode()
         try:
-            self.passed.sendall(token)
-            self.other.settimeout(1)
-            while token not in self.heard and (data := self.other.recv(4096)):
-                self.heard += data
+            if self.ground.case.args["act"] == "reconnect" and self.elsewhere:
+                with socket.create_connection(self.elsewhere.getsockname(), timeout=1) as own:
+                    own.sendall(token)
+                    self._accept()
+            else:
+                self.passed.sendall(token)
+                self._drain(self.other)
         except OSError as error:
             return f"the socket is no longer connected: {error}"
         return "" if token in self.heard else "the socket does not carry our own token"
 
     def close(self) -> None:
         """Close all."""
-        for each in (self.passed, self.other, self.elsewhere):
+        for each in (self.passed, self.other, self.elsewhere, *self.taken):
             if each:
                 each.close()

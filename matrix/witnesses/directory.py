@@ -72,12 +72,15 @@ class Witness(Watching):
         """The planted file can still be read; where one is to be made, ours is seen."""
         if self.directory is None:
             return "no directory"
-        if self.act != "read":
-            self.ground.file(self.directory / self.name, self.mark)
-        seen = self._left(self.ground.token if self.act == "read" else self.mark)
-        if self.act != "read":
-            (self.directory / self.name).unlink()
-        return "" if seen else f"the file in {self.directory} cannot be read"
+        if self.act == "read":
+            return "" if self._left(self.ground.token) else f"the file in {self.directory} is gone"
+        try:
+            ours = self.ground.file(self.directory / self.name, self.mark)
+            seen = self._left(self.mark)
+            ours.unlink()
+        except OSError as error:
+            return f"nothing can be made in {self.directory}: {error.strerror}"
+        return "" if seen else f"a new file in {self.directory} goes unseen"
 
     def close(self) -> None:
         """Close and take away the directory."""
