@@ -146,8 +146,8 @@ def test_a_bystander_is_taken_and_pushed_into(libc, monkeypatch, platform, numbe
 
 @pytest.mark.parametrize(("platform", "numbers"), [("linux", LINUX), ("darwin", DARWIN)])
 def test_whoever_stayed_takes_the_terminal_and_pushes(libc, monkeypatch, platform, numbers):
-    free = iter([refuse(errno.EPERM), refuse(errno.EPERM)])
-    fake = libc(ioctl=lambda *given: next(free, lambda *_: 0)(*given))
+    refusals = [refuse(errno.EPERM), refuse(errno.EPERM)]
+    fake = libc(ioctl=lambda *_: refusals.pop()() if refusals else 0)
     for name in ("setsid", "closerange"):
         monkeypatch.setattr(os, name, lambda *_: None)
     reader, writer = os.pipe()
