@@ -105,7 +105,7 @@ def judge_nothing(attempt, target):
     except NotImplementedError as why:
         return "unsupported", {"why": str(why) or "not supported here"}
     except OSError as error:
-        if error.errno is None and str(error) == "timed out":  # a socket's own deadline, not the kernel's word
+        if error.errno is None and str(error) == "timed out":  # its own deadline, not the kernel
             return "timed_out", {}
         return "refused", {"errno": error.errno or 0, "text": str(error)[:300]}
     if isinstance(found, Absent):

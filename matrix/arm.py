@@ -191,7 +191,8 @@ class Arm:
                 row.witness.started(pid)
 
         limit = START + max(row.case.seconds for row in rows) + len(rows) / 4
-        self.driven = drive(self.runner, launch, limit, during, started, self.closing)
+        last = transcript.last_word(nonce)
+        self.driven = drive(self.runner, launch, limit, during, started, self.closing, last)
         heard = transcript.read(nonce, self.tasks, self.driven.output, ended=self.driven.ended)
         for row in rows:
             row.attempted = heard.attempts[row.case.id]
@@ -223,17 +224,22 @@ class Arm:
             row.sighting = Blind(why=f"the witness cannot look: {error}")
             return
         if isinstance(found, Seen):
-            latency = max(0.0, time.monotonic() - self.driven.at) if self.driven.at else 0.0
+            due = self.driven.at + row.witness.grace
+            latency = max(0.0, time.monotonic() - due) if self.driven.at else 0.0
             row.sighting = Seen(how=found.how, latency=latency)
 
     def watch(self, wait: Mapping[str, float]) -> None:
-        """Look until every row was seen, or its time since the launcher's exit (seconds) is over."""
+        """Look until every row was seen, or its time (seconds) since it could be seen is over."""
         rows = [row for row in self.rows.values() if row.launched]
         while rows:
             for row in rows:
                 self._look(row, row.attempted)
             since = time.monotonic() - self.driven.at
-            rows = [r for r in rows if isinstance(r.sighting, Nothing) and wait[r.case.id] > since]
+            rows = [
+                row
+                for row in rows
+                if isinstance(row.sighting, Nothing) and row.witness.grace + wait[row.case.id] > since
+            ]
             if rows:
                 time.sleep(0.005)
 

@@ -13,7 +13,8 @@ from matrix.transcript import LIMIT
 from runners.contract import Exit, Launch, Runner, Running, StartError
 
 TICK = 0.01  # seconds between two looks while a launch runs
-GRACE = 0.2  # seconds that output may still arrive after the launcher's exit
+GRACE = 0.2  # seconds that output may still arrive after the launcher's exit, if its last word has not
+TAIL = 4096  # bytes at the end of the output that the last word is looked for in
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,9 +56,11 @@ def drive(
     during: Callable[[], None],
     started: Callable[[int], None],
     closing: ExitStack,
+    last: bytes,
 ) -> Driven:
     """Start and see it through, for at most `deadline` seconds.
 
+    `last` is what the command's output ends with, after which nobody need wait for the pipes to close.
     `started` is told the launcher's process id at once, `during` is called every 10 ms while it runs.
     A sandbox that cannot be started gives a Driven without output whose `ended` says why. What is left
     of it is taken away when `closing` is, not before: a runner's own sweep would end what survived.
@@ -68,10 +71,10 @@ def drive(
         return Driven(ended=f"could not be started: {error}", at=time.monotonic())
     started(running.pid)
     closing.callback(running.close)
-    return _see_through(running, time.monotonic() + deadline, during)
+    return _see_through(running, time.monotonic() + deadline, during, last)
 
 
-def _see_through(running: Running, end: float, during: Callable[[], None]) -> Driven:
+def _see_through(running: Running, end: float, during: Callable[[], None], last: bytes) -> Driven:
     heard = _Heard()
     late = False
     with selectors.DefaultSelector() as waiting:
@@ -90,21 +93,19 @@ def _see_through(running: Running, end: float, during: Callable[[], None]) -> Dr
                 exit_ = Exit(signal=9)
                 break
         at = time.monotonic()
-        while (
-            waiting.get_map()
-            and (left := at + GRACE - time.monotonic()) > 0
-            and _listen(waiting, heard, left)
-        ):
-            pass
+        while waiting.get_map() and (left := at + GRACE - time.monotonic()) > 0:
+            said_all = last in heard.kept[running.output][-TAIL:]
+            if not _listen(waiting, heard, 0 if said_all else left):
+                break
     errors = bytes(heard.kept.get(running.errors, b"")).decode("utf-8", "replace")[-4000:]
     ended = f"killed at the deadline ({exit_})" if late else str(exit_)
-    last = errors.strip().splitlines()[-1:] or [""]
+    complaint = errors.strip().splitlines()[-1:] or [""]
     return Driven(
         argv=running.argv,
         output=bytes(heard.kept.get(running.output, b"")),
         errors=errors,
         exit=exit_,
-        ended=f"{ended}: {last[0][:300]}" if last[0] else ended,
+        ended=f"{ended}: {complaint[0][:300]}" if complaint[0] else ended,
         at=at,
         late=late,
     )

@@ -52,7 +52,9 @@ def ask(runner: Runner, setting: Setting, attack: str) -> Attempted:
             cwd=workspace.directory,
             environment=environment(setting.identity),
         )
-        driven = drive(runner, launch, START, lambda: None, lambda _: None, closing)
+        driven = drive(
+            runner, launch, START, lambda: None, lambda _: None, closing, transcript.last_word(nonce)
+        )
         return transcript.read(nonce, [task], driven.output, ended=driven.ended).attempts[attack]
 
 

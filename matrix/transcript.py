@@ -41,6 +41,11 @@ class Task:
     token: str  # what that file holds; never told
 
 
+def last_word(nonce: str) -> bytes:
+    """What the launcher's output ends with when it has seen all attempts through."""
+    return f'{nonce} {{"kind": "bye"}}'.encode()
+
+
 def request(nonce: str, tasks: list[Task]) -> str:
     """The launcher's request as JSON text."""
     attempts = [

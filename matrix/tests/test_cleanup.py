@@ -34,9 +34,9 @@ class Watched:
         self.process = subprocess.Popen(
             command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        until(lambda: self.process.poll() is not None or self._mine())  # noqa: PLW0108
+        until(lambda: self.process.poll() is not None or self._mine())
         self.run = self._mine()[0]
-        until(lambda: (self.run.directory / LEDGER).exists())
+        until((self.run.directory / LEDGER).exists)
         self.ledger = (self.run.directory / LEDGER).open()  # stays readable when the file is gone
 
     def _mine(self) -> list[Run]:

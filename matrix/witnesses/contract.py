@@ -74,8 +74,10 @@ class Planted:
     hidden: tuple[Path, ...] = ()  # asked of the policy
     protected: tuple[Path, ...] = ()
     granted: Mapping[str, str] = field(default_factory=dict[str, str])  # variables that the policy allows
-    environment: Mapping[str, str] = field(default_factory=dict[str, str])  # variables of the launcher's caller
-    descriptors: tuple[int, ...] = ()  # open files for the launcher to inherit, under their own numbers
+    environment: Mapping[str, str] = field(
+        default_factory=dict[str, str]
+    )  # variables of the launcher's caller
+    descriptors: tuple[int, ...] = ()  # open files for the launcher to inherit, by their own numbers
     terminal: Path | None = None
     cwd: Path | None = None  # where the launcher is started, if not in the workspace
 
@@ -86,8 +88,11 @@ class Witness(Protocol):
     transient: bool
     """Whether the canary may be visible only during the run, so that look() is called throughout."""
 
+    grace: float
+    """Seconds after the launcher's exit in which nothing counts yet."""
+
     patience: float
-    """Seconds after the launcher's exit within which a control's canary must have been seen."""
+    """Seconds after that within which a control's canary must have been seen."""
 
     def __init__(self, ground: Ground) -> None:
         """Keep the ground; plant nothing yet."""
@@ -126,6 +131,7 @@ class Watching:
     """Defaults for a witness that has nothing to say to some of the questions."""
 
     transient = False
+    grace = 0.0
     patience = 0.5
 
     def __init__(self, ground: Ground) -> None:

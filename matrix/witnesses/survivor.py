@@ -26,6 +26,7 @@ class Witness(Watching):
     """`plant.end` names a signal that the launcher is ended with, once a stray has beaten."""
 
     transient = True
+    grace = GRACE
     patience = 2.0  # seconds that an unconfined stray may take to be noticed
 
     def __init__(self, ground: Ground) -> None:
