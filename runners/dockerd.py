@@ -10,6 +10,7 @@ import contextlib
 import fcntl
 import importlib
 import json
+import os
 import socket
 import subprocess
 import time
@@ -27,7 +28,8 @@ from runners.local import which
 CGROUP = "escape-matrix"
 ANSWER = 600.0  # seconds that a request may take: a container is waited for
 PATIENCE = 30.0  # seconds for the daemon to answer, or to end
-_LAUNCH = 'mkdir -p /run/containerd && mount -t tmpfs tmpfs /run/containerd && { "$@" >log 2>&1 & echo $!; }'
+_SHARED = Path("/run/containerd")  # containerd's shims put their sockets there, whatever it is told
+_LAUNCH = f'mount -t tmpfs tmpfs {_SHARED} && {{ "$@" >log 2>&1 & echo $!; }}'
 _FLAGS = (
     *("--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-forward=false", "--ip-masq=false"),
     *("--userland-proxy=false", f"--cgroup-parent=/{CGROUP}"),
@@ -45,19 +47,21 @@ class Daemon:
         namespace = Path("/proc/self/ns/net").stat().st_ino
         self.folder = run / f"docker-{namespace}"
         self.folder.mkdir(mode=0o700, exist_ok=True)
+        self._shared = _hold()
         self._use = (self.folder / "use.lock").open("w")
         with self._changing():
             fcntl.flock(self._use, fcntl.LOCK_SH)
+            fresh = not self._listens()
             try:
-                fresh = not self._listens()
                 if fresh:
                     self._start()
                 self.client: Any = self._sdk.DockerClient(base_url=self.host, timeout=ANSWER)
                 if fresh:
                     self._import_image()
             except (OSError, subprocess.CalledProcessError, self._sdk.errors.DockerException) as error:
-                self._stop()
-                self._use.close()
+                if fresh:
+                    self._stop()
+                self._let_go()
                 raise StartError(f"no Docker daemon can run here: {error}{self._last_words()}") from error
 
     def run(self, command: Sequence[str], argv: tuple[str, ...], **keywords: Any) -> Attached:
@@ -85,8 +89,13 @@ class Daemon:
                 pass  # somebody else still uses it
             else:
                 self._stop()
-            self._use.close()
+            self._let_go()
         self.client.close()
+
+    def _let_go(self) -> None:
+        self._use.close()
+        os.close(self._shared)
+        _release()
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[IO[str]]:
@@ -155,7 +164,7 @@ class Daemon:
             if str(self.folder) in " ".join(daemon.cmdline()):
                 daemon.terminate()
                 _wait([daemon, *children])
-        for made in (Path("/run/containerd"), *Path("/sys/fs/cgroup").glob(f"*/{CGROUP}")):
+        for made in Path("/sys/fs/cgroup").glob(f"*/{CGROUP}"):
             with contextlib.suppress(OSError):  # not ours alone: it is not empty
                 made.rmdir()
 
@@ -164,6 +173,29 @@ class Daemon:
             lines = (self.folder / "log").read_text(errors="replace").splitlines()
             return f" ({lines[-1][-300:]})" if lines else ""
         return ""
+
+
+def _hold() -> int:
+    """A lock on the directory that we mount over: to remove it would unmount it for everybody."""
+    while True:
+        _SHARED.mkdir(mode=0o711, exist_ok=True)
+        descriptor = os.open(_SHARED, os.O_RDONLY | os.O_DIRECTORY)
+        fcntl.flock(descriptor, fcntl.LOCK_SH)
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(descriptor), _SHARED.stat()):
+                return descriptor
+        os.close(descriptor)
+
+
+def _release() -> None:
+    """Remove that directory if it is empty and no daemon holds it."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(_SHARED, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _SHARED.rmdir()
+        finally:
+            os.close(descriptor)
 
 
 def _runs(process: psutil.Process) -> bool:
