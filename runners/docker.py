@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
 import importlib.util
 import os
 import secrets
@@ -86,10 +87,12 @@ class Runner(Local):
         return daemon.run(command, argv, name=name, **keywords(asked))
 
     def close(self) -> None:
-        """Give the daemon back; the last one ends it."""
+        """Give the daemon back; the last one ends it. What a killed run left is taken away too."""
         if self._daemon:
             self._daemon.leave()
             self._daemon = None
+        elif os.geteuid() == 0 and importlib.util.find_spec("docker"):
+            importlib.import_module("runners.dockerd").tidy()
 
     def _join(self, run: Path) -> Daemon:
         if self._failure:

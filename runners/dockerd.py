@@ -95,7 +95,7 @@ class Daemon:
     def _let_go(self) -> None:
         self._use.close()
         os.close(self._shared)
-        _release()
+        tidy()
 
     @contextlib.contextmanager
     def _changing(self) -> Generator[IO[str]]:
@@ -157,16 +157,13 @@ class Daemon:
         tar.unlink()
 
     def _stop(self) -> None:
-        """End it by its id, then take away the few names that it made outside the run's directory."""
+        """End it by its id."""
         with contextlib.suppress(OSError, ValueError, psutil.NoSuchProcess):
             daemon = psutil.Process(int((self.folder / "pid").read_text()))
             children = daemon.children(recursive=True)
             if str(self.folder) in " ".join(daemon.cmdline()):
                 daemon.terminate()
                 _wait([daemon, *children])
-        for made in Path("/sys/fs/cgroup").glob(f"*/{CGROUP}"):
-            with contextlib.suppress(OSError):  # not ours alone: it is not empty
-                made.rmdir()
 
     def _last_words(self) -> str:
         with contextlib.suppress(OSError):
@@ -187,8 +184,11 @@ def _hold() -> int:
         os.close(descriptor)
 
 
-def _release() -> None:
-    """Remove that directory if it is empty and no daemon holds it."""
+def tidy() -> None:
+    """Remove the few empty directories that a daemon makes outside the run's, unless another uses them."""
+    for made in Path("/sys/fs/cgroup").glob(f"*/{CGROUP}"):
+        with contextlib.suppress(OSError):
+            made.rmdir()
     with contextlib.suppress(OSError):
         descriptor = os.open(_SHARED, os.O_RDONLY | os.O_DIRECTORY)
         try:
