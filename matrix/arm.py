@@ -94,7 +94,6 @@ class Arm:
         self.workspace = Workspace.create(setting.run, setting.identity, named or "workspace")
         self.rows = {case.id: self._row(case) for case in cases}
         self.driven = Driven()
-        self.closing = ExitStack()  # of what was launched
         self.tasks: list[transcript.Task] = []
         self.benign = False  # of a row about a launch: whether its harmless twin started
 
@@ -108,7 +107,7 @@ class Arm:
         """Take away everything that this arm planted."""
         with ExitStack() as all_of_them:
             all_of_them.callback(self.workspace.remove)
-            all_of_them.callback(self.closing.close)
+            all_of_them.callback(self.driven.close)
             for row in self.rows.values():
                 all_of_them.callback(row.witness.close)
 
@@ -192,7 +191,7 @@ class Arm:
 
         limit = START + max(row.case.seconds for row in rows) + len(rows) / 4
         last = transcript.last_word(nonce)
-        self.driven = drive(self.runner, launch, limit, during, started, self.closing, last)
+        self.driven = drive(self.runner, launch, limit, during, started, last)
         heard = transcript.read(nonce, self.tasks, self.driven.output, ended=self.driven.ended)
         for row in rows:
             row.attempted = heard.attempts[row.case.id]

@@ -6,7 +6,6 @@ import os
 import selectors
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from matrix.transcript import LIMIT
@@ -28,6 +27,7 @@ class Driven:
     ended: str = ""  # how it ended, for a person
     at: float = 0.0  # monotonic time of the launcher's exit
     late: bool = False  # killed at the deadline
+    close: Callable[[], None] = lambda: None  # takes away what the runner itself still holds of it
 
 
 @dataclass
@@ -55,7 +55,6 @@ def drive(
     deadline: float,
     during: Callable[[], None],
     started: Callable[[int], None],
-    closing: ExitStack,
     last: bytes,
 ) -> Driven:
     """Start and see it through, for at most `deadline` seconds.
@@ -63,15 +62,18 @@ def drive(
     `last` is what the command's output ends with, after which nobody need wait for the pipes to close.
     `started` is told the launcher's process id at once, `during` is called every 10 ms while it runs.
     A sandbox that cannot be started gives a Driven without output whose `ended` says why. What is left
-    of it is taken away when `closing` is, not before: a runner's own sweep would end what survived.
+    of it is there until the caller says `close`: a runner's own sweep would end what survived.
     """
     try:
         running = runner.start(launch)
     except (StartError, OSError) as error:
         return Driven(ended=f"could not be started: {error}", at=time.monotonic())
     started(running.pid)
-    closing.callback(running.close)
-    return _see_through(running, time.monotonic() + deadline, during, last)
+    try:
+        return _see_through(running, time.monotonic() + deadline, during, last)
+    except BaseException:
+        running.close()
+        raise
 
 
 def _see_through(running: Running, end: float, during: Callable[[], None], last: bytes) -> Driven:
@@ -108,6 +110,7 @@ def _see_through(running: Running, end: float, during: Callable[[], None], last:
         ended=f"{ended}: {complaint[0][:300]}" if complaint[0] else ended,
         at=at,
         late=late,
+        close=running.close,
     )
 
 

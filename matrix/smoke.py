@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
 from dataclasses import dataclass
 
 from matrix import transcript
 from matrix.arm import START, Setting
-from matrix.drive import drive
+from matrix.drive import Driven, drive
 from matrix.model import Attempted, NotStarted, Silent, Unsupported
 from matrix.witnesses.contract import fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
@@ -41,8 +40,8 @@ def ask(runner: Runner, setting: Setting, attack: str) -> Attempted:
     nonce, token = fresh_token(), fresh_token()
     alive = workspace.token(attack, token)
     task = transcript.Task(id=attack, attack=attack, told={}, seconds=5, alive=str(alive), token=token)
-    with ExitStack() as closing:
-        closing.callback(workspace.remove)
+    driven = Driven()
+    try:
         asked = workspace.lay(nonce, [task])
         launch = Launch(
             run=setting.run.directory,
@@ -52,10 +51,12 @@ def ask(runner: Runner, setting: Setting, attack: str) -> Attempted:
             cwd=workspace.directory,
             environment=environment(setting.identity),
         )
-        driven = drive(
-            runner, launch, START, lambda: None, lambda _: None, closing, transcript.last_word(nonce)
-        )
+        last = transcript.last_word(nonce)
+        driven = drive(runner, launch, START, lambda: None, lambda _: None, last)
         return transcript.read(nonce, [task], driven.output, ended=driven.ended).attempts[attack]
+    finally:
+        driven.close()
+        workspace.remove()
 
 
 def _failure(attempted: Attempted) -> str:

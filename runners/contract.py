@@ -123,7 +123,7 @@ class Running(Protocol):
 
     @property
     def output(self) -> int:
-        """Descriptor that standard output of the command arrives on; end of file when all writers are gone."""
+        """Descriptor that the command's standard output arrives on; end of file when all writers are gone."""
         ...
 
     @property

@@ -24,7 +24,7 @@ ATTACKS = {
     "crashes": "def attempt(t):\n    t.step('a')\n    return t.never_told\n",
     "exits": "import sys\ndef attempt(t):\n    sys.exit(0)\n",
     "vanishes": "import os\ndef attempt(t):\n    os._exit(0)\n",
-    "dies": "import os, signal\ndef attempt(t):\n    t.step('kill')\n    os.kill(os.getpid(), signal.SIGSYS)\n",
+    "dies": "import os\ndef attempt(t):\n    t.step('kill')\n    os.kill(os.getpid(), 31)\n",
     "sleeps": "import time\ndef attempt(t):\n    t.step('sleep')\n    time.sleep(30)\n",
     "waits": (
         "import socket\ndef attempt(t):\n"

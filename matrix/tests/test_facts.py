@@ -48,7 +48,9 @@ FACTS = [
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory: pytest.TempPathFactory) -> Mapping[tuple[str, str], Cell]:
     """One run of all rows and columns of the facts, in a process of its own, as this account."""
-    missing = [name for name in NEEDED if shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None]
+    missing = [
+        name for name in NEEDED if shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin:/sbin") is None
+    ]
     if missing and not REQUIRED:
         pytest.skip(f"not installed: {', '.join(missing)}")
     out = tmp_path_factory.mktemp("facts")
