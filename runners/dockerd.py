@@ -186,7 +186,8 @@ def _hold() -> int:
 
 def tidy() -> None:
     """Remove the few empty directories that a daemon makes outside the run's, unless another uses them."""
-    for made in Path("/sys/fs/cgroup").glob(f"*/{CGROUP}"):
+    groups = Path("/sys/fs/cgroup")
+    for made in (*groups.glob(f"*/{CGROUP}/*/"), *groups.glob(f"*/{CGROUP}")):
         with contextlib.suppress(OSError):
             made.rmdir()
     with contextlib.suppress(OSError):
