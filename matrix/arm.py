@@ -51,7 +51,7 @@ class Setting:
     run: Run
     identity: Identity
     facts: Mapping[str, str] = field(default_factory=dict[str, str])  # host facts, for failed controls
-    named: bool = False  # the identity was asked for by name
+    options: tuple[str, ...] = ()  # of this run's command line, that a repetition needs too
 
 
 def witness_of(case: Case) -> type[Witness]:
@@ -250,6 +250,12 @@ class Arm:
             self._look(row, row.attempted)
             if isinstance(row.sighting, Nothing) and (why := _check(row.witness)):
                 row.sighting = Blind(why=why)
+
+    def again(self, case: Case) -> Sighting:
+        """One more look for a row's canary, at any time before this arm is closed."""
+        row = self.rows[case.id]
+        self._look(row, row.attempted)
+        return row.sighting
 
     def observation(self, case: Case) -> Observation:
         """What this arm came to for one row."""

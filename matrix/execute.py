@@ -13,12 +13,16 @@ from matrix.bracket import Judged, attempt, control, verdicts
 from matrix.model import Backend, Case, Cell, Escaped, Held, Leg, Reason, Untested
 from matrix.plan import Unit
 from matrix.smoke import smoke
+from matrix.vigil import Vigil
 from runners.contract import Missing, Runner
 
 
-def execute(unit: Unit, runner: Runner, setting: Setting, leg: Leg, *, repeat: int = 1) -> list[Cell]:
-    """The cells of a unit, one for each of its rows, in their order."""
+def execute(
+    unit: Unit, runner: Runner, setting: Setting, leg: Leg, *, repeat: int = 1
+) -> tuple[list[Cell], Vigil]:
+    """The cells of a unit, one for each of its rows, in their order; the vigil is the caller's to end."""
     begun = time.monotonic()
+    vigil = Vigil(backend=unit.backend.id, leg=leg)
     judged: dict[str, Judged] = {}
     runnable: list[Case] = []
     for case in unit.cases:
@@ -27,9 +31,14 @@ def execute(unit: Unit, runner: Runner, setting: Setting, leg: Leg, *, repeat: i
         else:
             runnable.append(case)
     if runnable:
-        judged |= _run(unit, runnable, runner, setting, repeat)
+        try:
+            judged |= _run(unit, runnable, runner, setting, repeat, vigil)
+        except BaseException:
+            vigil.arms.close()
+            raise
     seconds = (time.monotonic() - begun) / len(unit.cases)
-    return [_cell(case, unit.backend, judged[case.id], leg, setting, seconds) for case in unit.cases]
+    cells = [_cell(case, unit.backend, judged[case.id], leg, setting, seconds) for case in unit.cases]
+    return cells, vigil
 
 
 def _excuse(case: Case, runner: Runner) -> Untested | None:
@@ -55,7 +64,7 @@ def _no_world() -> str:
 
 
 def _run(
-    unit: Unit, cases: Sequence[Case], runner: Runner, setting: Setting, repeat: int
+    unit: Unit, cases: Sequence[Case], runner: Runner, setting: Setting, repeat: int, vigil: Vigil
 ) -> Mapping[str, Judged]:
     found = runner.find(setting.identity)
     if isinstance(found, Missing):
@@ -67,31 +76,32 @@ def _run(
         return dict.fromkeys((case.id for case in cases), nothing)
     judged: dict[str, Judged] = {}
     for _ in range(repeat):
-        once = _once(cases, runner, setting)
+        once = _once(cases, runner, setting, vigil)
         judged = {
             case.id: worse(judged[case.id], once[case.id]) if judged else once[case.id] for case in cases
         }
     return judged
 
 
-def _once(cases: Sequence[Case], runner: Runner, setting: Setting) -> dict[str, Judged]:
+def _once(cases: Sequence[Case], runner: Runner, setting: Setting, vigil: Vigil) -> dict[str, Judged]:
     """One bracket for all rows; whatever it did not hold is tried again alone.
 
     The closing control of the first bracket opens the second.
     """
-    with ExitStack() as stack:
-        before = control(stack, cases, setting, "before")
-        attempts = attempt(stack, [cases], runner, setting, before)
-        after = control(stack, cases, setting, "after")
+    with ExitStack() as controls:
+        before = control(controls, cases, setting, "before")
+        attempts = attempt(vigil.arms, [cases], runner, setting, before)
+        after = control(controls, cases, setting, "after")
         judged = verdicts(cases, before, attempts, after)
         doubtful = [case for case in cases if _doubtful(judged[case.id])]
-        if len(cases) == 1 or not doubtful:
-            return judged
-        attempts = attempt(stack, [[case] for case in doubtful], runner, setting, after)
-        last = control(stack, doubtful, setting, "after")
-        for case_id, alone in verdicts(doubtful, after, attempts, last).items():
-            judged[case_id] = better_evidence(judged[case_id], alone)
-        return judged
+        if len(cases) > 1 and doubtful:
+            alone = attempt(vigil.arms, [[case] for case in doubtful], runner, setting, after)
+            last = control(controls, doubtful, setting, "after")
+            for case_id, second in verdicts(doubtful, after, alone, last).items():
+                judged[case_id] = better_evidence(judged[case_id], second)
+            attempts |= alone
+    vigil.held += [(case, attempts[case.id]) for case in cases if isinstance(judged[case.id].verdict, Held)]
+    return judged
 
 
 def _doubtful(judged: Judged) -> bool:
@@ -120,8 +130,7 @@ def _cell(case: Case, backend: Backend, judged: Judged, leg: Leg, setting: Setti
     again = ["escape-matrix", "run", "--case", case.id, "--backend", backend.id]
     if not backend.built_in:
         again += ["--backends", backend.source.file]
-    if setting.named:
-        again += ["--user", setting.identity.name]
+    again += setting.options
     return Cell(
         case=case.id,
         mechanism=case.mechanism,

@@ -20,8 +20,8 @@ from matrix.errors import Trouble
 from matrix.ledger import Run
 from matrix.model import Case, Cell, Escaped, Held, Untested
 from matrix.plan import Unit, cell_id, key
-from matrix.report.lines import cell_line
-from matrix.reporter import CELL, Reporter, given
+from matrix.report.lines import amend_line, cell_line
+from matrix.reporter import AMENDS, CELL, Reporter, given
 from matrix.selection import Asked, Selection, select
 from matrix.session import Session
 from matrix.sweep import adopt_orphans, sweep, sweep_earlier
@@ -118,6 +118,17 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         for left in sweep(session.run):
             print(f"escape-matrix: {left}", file=sys.stderr)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """End the last vigils; a worker hands what came late to the controller."""
+    run = session.config.stash.get(SESSION, None)
+    if run is None:
+        return
+    run.settle()
+    output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output[AMENDS] = [amend_line(amend) for amend in run.amends]
 
 
 @pytest.hookimpl(optionalhook=True)

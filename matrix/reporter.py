@@ -16,10 +16,11 @@ from matrix.load_expectations import load_expectations
 from matrix.model import Cell
 from matrix.report import jsonl, terminal
 from matrix.report.jsonl import Writer
-from matrix.report.lines import cell_from
+from matrix.report.lines import amend_from, cell_from
 from matrix.session import Session, header
 
 CELL = "escape-matrix"  # the user property that carries a cell from a worker
+AMENDS = "escape_matrix_amends"  # the key of a worker's output that carries what came late
 NAME = "report.jsonl"
 
 
@@ -34,6 +35,7 @@ class Reporter:
     def __init__(self, config: pytest.Config, session: Session) -> None:
         self.config, self.session = config, session
         self.writer: Writer | None = None
+        self.lost = False  # a worker died
         self.trouble: Trouble | None = None  # why the run could not begin
         self.on_cell: Callable[[Cell], None] = lambda _: None
         self.on_plan: Callable[[int], None] = lambda _: None
@@ -76,6 +78,16 @@ class Reporter:
             self.writer.cell(cell)
             self.on_cell(cell)
 
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: object) -> None:
+        """Take a worker's late canaries; of one that died nobody knows whether there were any."""
+        del error
+        output: dict[str, Any] = getattr(node, "workeroutput", {})
+        self.lost = self.lost or AMENDS not in output
+        if self.writer:
+            for line in output.get(AMENDS, ()):
+                self.writer.amend(amend_from(line))
+
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Close the report, print it, and let the gate decide."""
@@ -89,7 +101,9 @@ class Reporter:
 
     def _finish(self, session: pytest.Session, exitstatus: int) -> None:
         assert self.writer is not None  # noqa: S101 - the caller has asked
-        stopped = exitstatus in {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}
+        for amend in self.session.amends:
+            self.writer.amend(amend)
+        stopped = self.lost or exitstatus in {pytest.ExitCode.INTERRUPTED, pytest.ExitCode.INTERNAL_ERROR}
         trouble: Trouble | None = None
         try:
             self.writer.close() if stopped else self.writer.finish()

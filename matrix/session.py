@@ -15,9 +15,10 @@ from matrix.ledger import Run
 from matrix.load_backends import make_runner
 from matrix.model import Case, Cell, Leg
 from matrix.plan import WORLD, Unit
-from matrix.record import Column, Header
+from matrix.record import Amend, Column, Header
 from matrix.selection import Selection
 from matrix.version import VERSION
+from matrix.vigil import Vigil
 from runners.contract import Found, Identity, Runner
 
 
@@ -29,16 +30,15 @@ class Session:
     run: Run
     runners: dict[str, Runner] = field(default_factory=dict[str, Runner])
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict[tuple[str, str], Cell])
+    vigils: list[Vigil] = field(default_factory=list[Vigil])
+    amends: list[Amend] = field(default_factory=list[Amend])
 
     def setting(self) -> Setting:
         """What the arms of this run share."""
-        identity = self.selection.identity
-        return Setting(
-            run=self.run,
-            identity=identity,
-            facts=host.facts(identity),
-            named=bool(self.selection.asked.user),
-        )
+        asked, identity = self.selection.asked, self.selection.identity
+        options = ("--user", identity.name) if asked.user else ()
+        options += ("--cases", str(asked.table)) if asked.table else ()
+        return Setting(run=self.run, identity=identity, facts=host.facts(identity), options=options)
 
     def runner(self, unit: Unit) -> Runner:
         """The column's runner, made once."""
@@ -47,33 +47,50 @@ class Session:
         return self.runners[unit.backend.id]
 
     def cell(self, unit: Unit, case: Case, wanted: Iterable[Case]) -> Cell:
-        """A cell; the first one asked for runs its unit for all the rows that are wanted of it."""
+        """A cell; the first one asked for runs its unit for all the rows that are wanted of it.
+
+        The rows of the unit before are watched until then.
+        """
         key = (unit.backend.id, case.id)
         if key not in self.cells:
             ids = {each.id for each in wanted}
             chosen = replace(unit, cases=tuple(each for each in unit.cases if each.id in ids))
             for cell in self._execute(chosen):
-                self.cells[(cell.backend, cell.case)] = cell
+                self.cells[cell.backend, cell.case] = cell
         return self.cells[key]
 
     def _execute(self, unit: Unit) -> Sequence[Cell]:
         leg, repeat = self.selection.leg, self.selection.asked.repeat
         if unit.key == WORLD and isinstance(world.standing(), world.Possible):
-            return world.call(execute_in_world, unit, self.setting(), leg, repeat)
-        return execute(unit, self.runner(unit), self.setting(), leg, repeat=repeat)
+            cells, late = world.call(execute_in_world, unit, self.setting(), leg, repeat)
+            self.amends += late
+            return cells
+        cells, vigil = execute(unit, self.runner(unit), self.setting(), leg, repeat=repeat)
+        self.settle()
+        self.vigils.append(vigil)
+        return cells
+
+    def settle(self) -> None:
+        """End what vigils there are."""
+        while self.vigils:
+            self.amends += self.vigils.pop().end()
 
     def close(self) -> None:
         """End what the runners started."""
+        self.settle()
         for runner in self.runners.values():
             runner.close()
 
 
-def execute_in_world(unit: Unit, setting: Setting, leg: Leg, repeat: int) -> Sequence[Cell]:
+def execute_in_world(
+    unit: Unit, setting: Setting, leg: Leg, repeat: int
+) -> tuple[Sequence[Cell], Sequence[Amend]]:
     """A unit in a world that only this process entered; it has an account of its own there."""
     inside = replace(setting, identity=Identity.current())
     runner = make_runner(unit.backend)
     try:
-        return execute(unit, runner, inside, leg, repeat=repeat)
+        cells, vigil = execute(unit, runner, inside, leg, repeat=repeat)
+        return cells, vigil.end()
     finally:
         runner.close()
 

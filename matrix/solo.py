@@ -8,6 +8,7 @@ import os
 from matrix import world
 from matrix.ledger import Run
 from matrix.model import Cell
+from matrix.record import amended
 from matrix.selection import Selection
 from matrix.session import Session
 from matrix.sweep import adopt_orphans, sweep, sweep_earlier
@@ -22,7 +23,9 @@ def solo(selection: Selection) -> list[Cell]:
             world.enter()
     session = Session(selection=selection, run=Run.create())
     try:
-        return [session.cell(unit, case, unit.cases) for unit in selection.units for case in unit.cases]
+        cells = [session.cell(unit, case, unit.cases) for unit in selection.units for case in unit.cases]
+        session.settle()
+        return list(amended(cells, session.amends))
     finally:
         session.close()
         sweep(session.run)

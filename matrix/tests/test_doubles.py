@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
 
 from matrix import arm
@@ -10,6 +12,7 @@ from matrix.execute import execute
 from matrix.ledger import Run
 from matrix.model import Backend, Escaped, Held, Leg, Reason, Untested
 from matrix.plan import Unit
+from matrix.record import amended
 from matrix.smoke import smoke
 from matrix.sweep import sweep
 from matrix.tests.doubles import READ, ROWS, TCP, WRITE, Double, judged
@@ -131,7 +134,8 @@ def test_the_smoke_launch_sorts_out_what_cannot_count(mode: str, monkeypatch: py
         assert smoke(mode, Double(mode), setting).failure
         backend = Backend(id=mode, title=mode, runner="double", platforms=("linux",), options={}, claims=None)
         unit = Unit(backend=backend, key="batch", cases=ROWS)
-        cells = execute(unit, Double(mode), setting, Leg(platform="linux", identity="user"))
+        cells, vigil = execute(unit, Double(mode), setting, Leg(platform="linux", identity="user"))
+        assert vigil.end() == []
         assert [cell.word for cell in cells] == ["untested"] * len(ROWS)
     finally:
         sweep(run)
@@ -139,3 +143,21 @@ def test_the_smoke_launch_sorts_out_what_cannot_count(mode: str, monkeypatch: py
 
 def test_an_escape_that_only_the_batch_saw_stays_one() -> None:
     assert isinstance(judged("leak", [READ])["read"].verdict, Escaped)
+
+
+def test_a_canary_after_the_verdict_amends_it() -> None:
+    run = Run.create()
+    leg = Leg(platform="linux", identity="user")
+    backend = Backend(id="late", title="late", runner="double", platforms=("linux",), options={}, claims=None)
+    try:
+        setting = Setting(run=run, identity=Identity.current())
+        unit = Unit(backend=backend, key="batch", cases=(TCP,))
+        (cell,), vigil = execute(unit, Double("hold"), setting, leg)
+        assert cell.word == "held"
+        told = vigil.held[0][1].tasks[0].told
+        with socket.create_connection((told["address"], told["port"])) as late:
+            late.sendall(told["token"].encode())
+        (amend,) = vigil.end()
+        assert amended([cell], [amend])[0].word == "escaped"
+    finally:
+        sweep(run)
