@@ -32,7 +32,7 @@ bench: $(VENV)/.run ## time the whole matrix
 	@$(VENV)/bin/python ci/bench.py $(ARGS)
 
 readme: $(VENV)/.run ## run the matrix and write it into README.md
-	@$(VENV)/bin/python ci/readme.py $(ARGS)
+	@ci/readme.sh $(ARGS)
 
 lock: ## resolve the dependencies anew and write both locks
 	@ci/lock.sh
