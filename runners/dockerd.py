@@ -55,7 +55,7 @@ class Daemon:
             try:
                 if fresh:
                     self._start()
-                self.client: Any = self._sdk.DockerClient(base_url=self.host, timeout=ANSWER, max_pool_size=3)
+                self.client: Any = self._sdk.DockerClient(base_url=self.host, timeout=ANSWER, num_pools=4)
                 if fresh:
                     self._import_image()
             except (OSError, subprocess.CalledProcessError, self._sdk.errors.DockerException) as error:
