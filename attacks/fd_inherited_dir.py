@@ -22,7 +22,7 @@ def reached(target, directory):
 
 
 def attempt(target):
-    """Try every open directory from 3 to 1023; a refusal other than 'not there' counts."""
+    """Try every open directory from 3 to 8191; a refusal other than 'not there' counts."""
     if target.way == "cwd":
         target.step("open")
         try:
@@ -43,4 +43,4 @@ def attempt(target):
             refusal = error
     if refusal:
         raise refusal
-    return target.absent("descriptors 3 to 1023: %d directories, the caller's is none" % len(directories))
+    return target.absent("descriptors 3 to 8191: %d directories, the caller's is none" % len(directories))

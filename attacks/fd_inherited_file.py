@@ -45,11 +45,11 @@ def find(target):
 
 
 def attempt(target):
-    """Look at every open file from 3 to 1023; the marked one not among them means it was closed."""
+    """Look at every open file from 3 to 8191; the marked one not among them means it was closed."""
     target.step("look")
     found = find(target)
     if found is None:
-        return target.absent("descriptors 3 to 1023: the caller's is none of them")
+        return target.absent("descriptors 3 to 8191: the caller's is none of them")
     number, text = found
     target.step(target.act)
     if target.act == "write":

@@ -30,13 +30,13 @@ def find(mark):
 
 
 def attempt(target):
-    """Find it and use it; without it among 3 to 1023 it was closed."""
+    """Find it and use it; without it among 3 to 8191 it was closed."""
     if target.act == "reconnect" and target.platform != "linux":
         raise NotImplementedError("only Linux dissolves a TCP connection by connecting to AF_UNSPEC")
     target.step("look")
     found = find(target.mark.encode())
     if found is None:
-        return target.absent("descriptors 3 to 1023: the caller's socket is none of them")
+        return target.absent("descriptors 3 to 8191: the caller's socket is none of them")
     found.settimeout(2)
     if target.act == "reconnect":
         target.step("connect")

@@ -16,7 +16,8 @@ def attempt(target):
     target.step("resolve")
     address = listed(target.address) if target.address.isalpha() else target.address
     (family, _, _, _, place), *_ = socket.getaddrinfo(
-        address, target.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST)
+        address, target.port, type=socket.SOCK_STREAM, flags=socket.AI_NUMERICHOST
+    )
     target.step("socket")
     connection = socket.socket(family, socket.SOCK_STREAM, target.told.get("protocol", 0))
     connection.settimeout(2)

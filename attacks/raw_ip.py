@@ -33,5 +33,10 @@ def header(target, length):
     """Twenty bytes; the kernel writes the checksum. macOS wants the length in the host's byte order."""
     order = "=" if target.platform == "darwin" else "!"
     size = struct.pack(order + "H", 20 + length)
-    return (b"\x45\0" + size + struct.pack("!HHBBH", 0, 0, 64, EXPERIMENT, 0)
-            + socket.inet_aton(target.source) + socket.inet_aton(target.address))
+    return (
+        b"\x45\0"
+        + size
+        + struct.pack("!HHBBH", 0, 0, 64, EXPERIMENT, 0)
+        + socket.inet_aton(target.source)
+        + socket.inet_aton(target.address)
+    )

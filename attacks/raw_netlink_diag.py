@@ -20,8 +20,11 @@ def attempt(target):
     target.step("socket")
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG)
     netlink.settimeout(2)
-    body = (struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, 0xFFFFFFFF, 0, UDIAG_SHOW_NAME, 0, 0) if unix
-            else struct.pack("=BBBBI48x", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 1 << LISTEN))
+    body = (
+        struct.pack("=BBHIIIII", socket.AF_UNIX, 0, 0, 0xFFFFFFFF, 0, UDIAG_SHOW_NAME, 0, 0)
+        if unix
+        else struct.pack("=BBBBI48x", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 1 << LISTEN)
+    )
     own = listener(unix)
     mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
     target.step("SOCK_DIAG")

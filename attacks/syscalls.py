@@ -44,8 +44,7 @@ def number(name, machine=None):
     try:
         return COMMON[name] if name in COMMON else table[name]
     except KeyError:
-        raise NotImplementedError(
-            "no number for %s on %s" % (name, machine or platform.machine())) from None
+        raise NotImplementedError("no number for %s on %s" % (name, machine or platform.machine())) from None
 
 
 def checked(result):
@@ -71,7 +70,7 @@ def ioctl(descriptor, request, argument=0):
     return checked(call(descriptor, request, argument))
 
 
-def inherited(first=3, last=1023):
+def inherited(first=3, last=8191):
     """(number, os.stat_result) of every open file that is none of the standard three, found without /proc.
 
     The in-sandbox launcher keeps a copy of its standard output, so a look that works sees at least that.

@@ -17,25 +17,23 @@ from typing import Self
 
 from matrix import places, transcript
 from matrix.drive import Driven, drive
-from matrix.ledger import Run
-from matrix.model import (
+from matrix.evidence import (
     Absent,
     Acted,
     Attempted,
     Blind,
-    Case,
     Nothing,
     NotStarted,
     Observation,
-    Reason,
     Refused,
     Seen,
     Sighting,
     Silent,
     TwinAnswer,
     Unplanted,
-    Untested,
 )
+from matrix.ledger import Run
+from matrix.model import Case, Reason, Untested
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Witness, fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
 from runners.contract import Channel, Identity, Inexpressible, Launch, Policy, Runner

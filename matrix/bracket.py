@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from matrix import switches
 from matrix.arm import Arm, Setting
-from matrix.model import Case, NotStarted, Observation, Seen, Verdict
+from matrix.evidence import NotStarted, Observation, Seen
+from matrix.model import Case, Verdict
 from matrix.verdict import Bracket, judge
 from runners.contract import Runner
 from runners.unconfined import Runner as Unconfined

@@ -6,6 +6,7 @@ that the next run can take it away after a `kill -9`. Lines are short appends, s
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+
+from runners.contract import Identity
 
 LEDGER = "ledger.jsonl"
 OWNER = "owner.json"
@@ -40,13 +43,18 @@ class Run:
     directory: Path
 
     @classmethod
-    def create(cls) -> Run:
-        """A fresh run directory, unlistable by others, owned by this process."""
+    def create(cls, identity: Identity | None = None) -> Run:
+        """A fresh run directory, owned by this process, that only this account and the identity can find.
+
+        Some launchers open every directory on the way to a workspace, so the identity may list it too.
+        """
         parent = base()
         parent.mkdir(mode=0o711, exist_ok=True)
         if parent.stat().st_uid != os.geteuid() or parent.is_symlink():
             parent = Path(tempfile.mkdtemp(prefix="escape-matrix-"))
-        parent.chmod(0o711)
+        parent.chmod(0o751)
+        if os.geteuid() == 0:
+            os.chown(parent, 0, identity.gid if identity else 0)
         directory = parent / f"run-{secrets.token_hex(6)}"
         directory.mkdir(mode=0o755)
         directory.chmod(0o755)
@@ -92,6 +100,12 @@ class Run:
             return abs(psutil.Process(owner["pid"]).create_time() - owner["started"]) < 1.0
         except (OSError, ValueError, KeyError, psutil.Error):
             return False
+
+
+def forget_base() -> None:
+    """Take away the directory of runs, if no other run is in it."""
+    with contextlib.suppress(OSError):
+        base().rmdir()
 
 
 def earlier_runs() -> list[Run]:

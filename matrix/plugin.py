@@ -24,7 +24,7 @@ from matrix.report.lines import amend_line, cell_line
 from matrix.reporter import AMENDS, CELL, Reporter, given
 from matrix.selection import Asked, Selection, select
 from matrix.session import Session
-from matrix.sweep import adopt_orphans, sweep, sweep_earlier
+from matrix.sweep import adopt_orphans, raise_limit, reap, sweep, sweep_earlier
 from matrix.visible import visible
 
 SESSION = pytest.StashKey[Session]()
@@ -90,6 +90,7 @@ def pytest_configure(config: pytest.Config) -> None:
     except Trouble as trouble:
         raise pytest.UsageError(str(trouble)) from trouble
     adopt_orphans()
+    raise_limit()
     worker: dict[str, Any] | None = getattr(config, "workerinput", None)
     if worker is not None:
         config.stash[SESSION] = Session(selection=selection, run=Run(Path(worker["escape_matrix_run"])))
@@ -99,7 +100,7 @@ def pytest_configure(config: pytest.Config) -> None:
         # Where there can be no world, rows that need it are untested and say why.
         with contextlib.suppress(world.WorldError):
             world.enter()
-    run = Run.create()
+    run = Run.create(selection.identity)
     session = Session(selection=selection, run=run)
     config.stash[SESSION] = session
     try:
@@ -115,6 +116,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if session is None:
         return
     session.close()
+    reap()
     if not hasattr(config, "workerinput"):
         for left in sweep(session.run):
             print(f"escape-matrix: {left}", file=sys.stderr)

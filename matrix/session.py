@@ -22,6 +22,10 @@ from matrix.vigil import Vigil
 from runners.contract import Found, Identity, Runner
 
 
+class UnitError(Exception):
+    """The harness broke while it ran this unit."""
+
+
 @dataclass
 class Session:
     """A run as seen from one process."""
@@ -32,6 +36,7 @@ class Session:
     cells: dict[tuple[str, str], Cell] = field(default_factory=dict[tuple[str, str], Cell])
     vigils: list[Vigil] = field(default_factory=list[Vigil])
     amends: list[Amend] = field(default_factory=list[Amend])
+    broken: dict[str, Exception] = field(default_factory=dict[str, Exception])  # by unit: faults of ours
 
     def setting(self) -> Setting:
         """What the arms of this run share."""
@@ -55,9 +60,19 @@ class Session:
         if key not in self.cells:
             ids = {each.id for each in wanted}
             chosen = replace(unit, cases=tuple(each for each in unit.cases if each.id in ids))
-            for cell in self._execute(chosen):
+            for cell in self._guarded(chosen):
                 self.cells[cell.backend, cell.case] = cell
         return self.cells[key]
+
+    def _guarded(self, unit: Unit) -> Sequence[Cell]:
+        """A fault of ours costs the unit its cells, which makes the report incomplete; once, not for each."""
+        if unit.name in self.broken:
+            raise UnitError(f"{unit.name} broke before: {self.broken[unit.name]}")
+        try:
+            return self._execute(unit)
+        except Exception as error:
+            self.broken[unit.name] = error
+            raise
 
     def _execute(self, unit: Unit) -> Sequence[Cell]:
         leg, repeat = self.selection.leg, self.selection.asked.repeat

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from matrix import transcript
 from matrix.arm import START, Setting
 from matrix.drive import Driven, drive
-from matrix.model import Attempted, NotStarted, Silent, Unsupported
+from matrix.evidence import Attempted, NotStarted, Silent, Unsupported
 from matrix.witnesses.contract import fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
 from runners.contract import Launch, Policy, Runner

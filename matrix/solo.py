@@ -11,17 +11,18 @@ from matrix.model import Cell
 from matrix.record import amended
 from matrix.selection import Selection
 from matrix.session import Session
-from matrix.sweep import adopt_orphans, sweep, sweep_earlier
+from matrix.sweep import adopt_orphans, raise_limit, sweep, sweep_earlier
 
 
 def solo(selection: Selection) -> list[Cell]:
     """The cells of the selection, in its order; nothing of the run is left afterwards."""
     sweep_earlier()
     adopt_orphans()
+    raise_limit()
     if os.geteuid() == 0:
         with contextlib.suppress(world.WorldError):
             world.enter()
-    session = Session(selection=selection, run=Run.create())
+    session = Session(selection=selection, run=Run.create(selection.identity))
     try:
         cells = [session.cell(unit, case, unit.cases) for unit in selection.units for case in unit.cases]
         session.settle()

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
+import resource
 import shutil
 import subprocess
 import sys
@@ -20,9 +21,10 @@ from pathlib import Path
 
 import psutil
 
-from matrix.ledger import Entry, Run, earlier_runs
+from matrix.ledger import Entry, Run, earlier_runs, forget_base
 from matrix.witnesses import realtime
 
+FILES = 8192  # open files
 PATIENCE = 10.0  # seconds that a process may take to end
 IPC_RMID = 0
 PR_SET_CHILD_SUBREAPER = 36
@@ -36,6 +38,14 @@ def adopt_orphans() -> None:
         ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
+def raise_limit() -> None:
+    """Allow this process as many open files as a batch's witnesses need; never more than the hard limit."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+
+
 def sweep(run: Run) -> list[str]:
     """Take away all that the run left; gives what would not go, empty when all is gone."""
     stuck = [*_end(_recorded(run)), *_end(_survivors(run))]
@@ -45,9 +55,18 @@ def sweep(run: Run) -> list[str]:
     stuck += _unmount(run.directory)
     stuck += _end(_survivors(run))
     shutil.rmtree(run.directory, ignore_errors=True)
+    forget_base()
+    reap()
     if run.directory.exists():
         stuck.append(f"{run.directory} could not be removed")
     return stuck
+
+
+def reap() -> None:
+    """Bury adopted orphans that have ended; where pid 1 does not, they would stay as zombies."""
+    with suppress(ChildProcessError):
+        while os.waitpid(-1, os.WNOHANG)[0]:
+            pass
 
 
 def sweep_earlier() -> list[str]:

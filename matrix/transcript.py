@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from matrix.model import (
+from matrix.evidence import (
     Absent,
     Acted,
     Attempted,

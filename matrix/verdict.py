@@ -10,18 +10,14 @@ import errno
 import signal
 from dataclasses import dataclass
 
-from matrix.model import (
+from matrix.evidence import (
     Absent,
     Acted,
     Blind,
-    Case,
     Died,
-    Escaped,
-    Held,
     Nothing,
     NotStarted,
     Observation,
-    Reason,
     Refused,
     Seen,
     Silent,
@@ -29,9 +25,8 @@ from matrix.model import (
     TwinAnswer,
     Unplanted,
     Unsupported,
-    Untested,
-    Verdict,
 )
+from matrix.model import Case, Escaped, Held, Reason, Untested, Verdict
 
 FAULTS = frozenset(
     {

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from importlib.metadata import PackageNotFoundError, version
 
-try:
-    VERSION = version("escape-matrix")
-except PackageNotFoundError:  # run from a source tree that was not installed
-    VERSION = "0+source"
+
+def _installed() -> str:
+    try:
+        return version("escape-matrix")
+    except PackageNotFoundError:  # run from a source tree that was not installed
+        return "0+source"
+
+
+VERSION = _installed()

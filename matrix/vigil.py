@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 
 from matrix.arm import Arm
-from matrix.model import Case, Leg, Seen
+from matrix.evidence import Seen
+from matrix.model import Case, Leg
 from matrix.record import Amend
 
 

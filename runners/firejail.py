@@ -10,7 +10,7 @@ from runners.contract import Expressible, Found, Identity, Inexpressible, Launch
 from runners.local import Local, find, which
 from runners.masks import existing
 from runners.modes import assemble, mode_options
-from runners.system import top_level
+from runners.system import in_user_namespace, top_level
 
 _CLOSED = (
     *("--net=none", "--caps.drop=all", "--nonewprivs", "--noroot", "--nogroups", "--seccomp"),
@@ -48,6 +48,8 @@ class Runner(Local):
         """The program; it refuses accounts without a name of their own, such as nobody."""
         if identity.name == "nobody" or identity.name.isdecimal():
             return Missing(f"firejail does not run for {identity.name}", "use an account made by useradd")
+        if in_user_namespace():
+            return Missing("firejail is set-uid root, which gains nothing in a user namespace", "run as root")
         return find("firejail", identity, "apt-get install firejail")
 
     def express(self, policy: Policy) -> Expressible | Inexpressible:

@@ -252,7 +252,8 @@ class TestListening:
 
     def test_a_harness_that_stays_away_is_no_refusal(self, tmp_path):
         target = importlib.import_module("launcher").Target(
-            {"ready": str(tmp_path / "ready"), "met": str(tmp_path / "met")}, print)
+            {"ready": str(tmp_path / "ready"), "met": str(tmp_path / "met")}, print
+        )
         with pytest.raises(RuntimeError, match="did not come"):
             target.meet(seconds=0.01)
 

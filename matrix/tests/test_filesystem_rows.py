@@ -6,9 +6,9 @@ import pytest
 
 from matrix import locate, sweep
 from matrix.arm import Arm, Setting
+from matrix.evidence import Seen, TwinAnswer, Unplanted
 from matrix.ledger import Run
 from matrix.load import load_table
-from matrix.model import Seen, TwinAnswer, Unplanted
 from runners.contract import Identity
 from runners.unconfined import Runner
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from matrix.model import Acted, Attempted, Case, Nothing, Seen
+from matrix.evidence import Acted, Attempted, Nothing, Seen
+from matrix.model import Case
 from matrix.witnesses import file_change, file_lock, file_read, launch_trap
 from matrix.witnesses.contract import Ground, Unplantable
 from runners.contract import Identity

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from matrix import world
+from matrix.evidence import Acted, Attempted, Nothing, Seen
 from matrix.meeting import Meeting
-from matrix.model import Acted, Attempted, Nothing, Seen
 from matrix.tests.network_samples import ground
 from matrix.witnesses.contract import Unplantable
 

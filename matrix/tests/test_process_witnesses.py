@@ -16,9 +16,9 @@ import pytest
 import attacks
 from matrix import locate, sweep
 from matrix.arm import witness_of
+from matrix.evidence import Acted, Attempted, Nothing, Refused, Seen, Silent
 from matrix.ledger import Run
 from matrix.load import load_table
-from matrix.model import Acted, Attempted, Nothing, Refused, Seen, Silent
 from matrix.witnesses import kernel_keys, realtime
 from matrix.witnesses.contract import Ground, Unplantable
 from runners.contract import Identity, default_python

@@ -19,8 +19,8 @@ import pytest
 import attacks
 from matrix import locate
 from matrix.arm import witness_of
+from matrix.evidence import Acted, Attempted, Nothing, Refused, Seen, Silent
 from matrix.load import load_table
-from matrix.model import Acted, Attempted, Nothing, Refused, Seen, Silent
 from matrix.witnesses.contract import Ground
 from runners.contract import Identity, default_python
 

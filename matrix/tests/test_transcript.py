@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model import Absent, Acted, Died, NotStarted, Refused, Silent, TimedOut, Unsupported
+from matrix.evidence import Absent, Acted, Died, NotStarted, Refused, Silent, TimedOut, Unsupported
 from matrix.transcript import Task, read, request
 
 NONCE = "em-nonce"

@@ -12,32 +12,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from matrix.model import (
+from matrix.evidence import (
     Absent,
     Acted,
     Attempted,
     Blind,
-    Case,
     Died,
-    Escaped,
-    Held,
     Nothing,
     NotStarted,
     Observation,
-    Reason,
     Refused,
     Said,
     Seen,
     Sighting,
     Silent,
     TimedOut,
-    Twin,
     TwinAnswer,
     Unplanted,
     Unsupported,
-    Untested,
-    Verdict,
 )
+from matrix.model import Case, Escaped, Held, Reason, Twin, Untested, Verdict
 from matrix.verdict import FAULTS, Bracket, describe, judge
 
 CASE = Case(

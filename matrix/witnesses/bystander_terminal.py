@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 from matrix.witnesses.outer_terminal import OuterTerminal
 

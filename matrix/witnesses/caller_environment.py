@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching
 
 

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from matrix.model import Attempted, Case, Sighting
+from matrix.evidence import Attempted, Sighting
+from matrix.model import Case
 from runners.contract import Identity
 
 

@@ -10,7 +10,7 @@ import os
 import secrets
 from fcntl import F_GETFL, fcntl
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 FLAGS = {"read": "O_RDONLY", "path": "O_PATH"}

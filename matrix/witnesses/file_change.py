@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import planting
 from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 from matrix.witnesses.planting import Side

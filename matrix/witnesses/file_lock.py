@@ -5,8 +5,8 @@ from __future__ import annotations
 import fcntl
 import os
 
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.meeting import Meeting
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import planting
 from matrix.witnesses.contract import Ground, Planted, Watching
 from matrix.witnesses.planting import Side

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import planting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 from matrix.witnesses.planting import Side

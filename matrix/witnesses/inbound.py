@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import socket
 
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.meeting import Meeting
-from matrix.model import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 

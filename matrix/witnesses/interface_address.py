@@ -6,7 +6,7 @@ import ipaddress
 from pathlib import Path
 
 from matrix import world
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 
 PREFIX = bytes.fromhex("20010db8")  # 2001:db8::/32, kept for documentation (RFC 3849)

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from contextlib import suppress
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import kernel_keys
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 from runners.contract import default_python

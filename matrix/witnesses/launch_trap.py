@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching
 from matrix.witnesses.portrait import Watched
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import socket
 
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.meeting import Meeting
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 
 

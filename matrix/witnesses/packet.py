@@ -12,7 +12,7 @@ import socket
 import struct
 from typing import Any
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 INSTALL = "pip install 'escape-matrix[packet]'"

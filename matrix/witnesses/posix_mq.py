@@ -11,7 +11,7 @@ import secrets
 import sys
 from contextlib import suppress
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses import realtime
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 

@@ -9,7 +9,7 @@ import os
 import stat
 from pathlib import Path
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching, fresh_token
 
 BEFORE, TOLD, OURS = 0o666, 0o646, 0o664  # modes as planted, as the attack is told, and for our own proof

@@ -9,8 +9,8 @@ import ctypes
 import os
 import socket
 
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.meeting import Meeting
-from matrix.model import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching
 
 _SO_DOMAIN = 39  # asm-generic/socket.h

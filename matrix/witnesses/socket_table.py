@@ -6,7 +6,7 @@ import secrets
 import socket
 from pathlib import Path
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 
 

@@ -14,7 +14,7 @@ from contextlib import suppress
 
 import psutil
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching
 
 GRACE = 0.1  # seconds that a sandbox may take to fall after its launcher; strays beat every 0.03 s

@@ -10,7 +10,7 @@ import secrets
 from pathlib import Path
 
 from matrix import world
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 
 LOWEST, HIGHEST = 65, 255  # of a time to live

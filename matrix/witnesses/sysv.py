@@ -15,7 +15,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from matrix.model import Acted, Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Acted, Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 IPC_CREAT, IPC_EXCL, IPC_NOWAIT, IPC_RMID = 0o1000, 0o2000, 0o4000, 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching
 from matrix.witnesses.outer_terminal import COLUMNS, ROWS, OuterTerminal
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 from matrix.witnesses.tcp import EVERYWHERE
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
-from matrix.model import Attempted, Nothing, Seen, Sighting
+from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 KINDS = {"stream": socket.SOCK_STREAM, "dgram": socket.SOCK_DGRAM}
