@@ -20,7 +20,7 @@ import sys
 import time
 
 UNKNOWN = "unknown attack"
-MANY = 8  # attempts from which on it pays to import for all of them what most need
+MANY = 8  # attempts from which on it pays to import their attacks once for all
 
 
 class Absent:
@@ -176,16 +176,26 @@ def run(task, speak_line):
     time.sleep(task["told"].get("linger", 0))  # stays, for rows in which the harness ends the sandbox
 
 
+def load_once(attacks):
+    """Import them before the forks, so that not every attempt compiles what many need.
+
+    An attack only defines functions when it is imported. What cannot be imported is left to its own
+    attempt, which says so.
+    """
+    for attack in sorted(set(attacks)):
+        try:
+            importlib.import_module(attack)
+        except Exception as error:
+            sys.stderr.write("launcher: %s: %s\n" % (attack, error))
+
+
 def main():
     """Run every attempt of the request in its order."""
     with open(sys.argv[1]) as file:
         request = json.load(file)
     sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
     if len(request["attempts"]) > MANY:
-        try:
-            importlib.import_module("syscalls")
-        except ImportError as error:  # an attack that needs it says so itself
-            sys.stderr.write("launcher: %s\n" % error)
+        load_once(task["attack"] for task in request["attempts"])
     out = os.dup(1)  # attacks may do what they like to descriptor 1
 
     def speak_line(facts):
