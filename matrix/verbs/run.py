@@ -38,14 +38,14 @@ def add(found: verbs.Verbs) -> None:
     options.files(parser)
     options.leg(parser)
     group = parser.add_argument_group("how, and what to do with it")
-    workers = min(os.cpu_count() or 1, 8)
+    workers = min(2 * (os.cpu_count() or 1), 8)  # a worker waits for half of its time
     group.add_argument(
         "-n",
         dest="workers",
         type=options.positive,
         default=workers,
         metavar="N",
-        help=f"worker processes (default: the processors, at most 8; here {workers})",
+        help=f"worker processes (default: two for each processor, at most 8; here {workers})",
     )
     group.add_argument(
         "--out",
