@@ -1,35 +1,19 @@
 """The filesystem attacks, each operation on files of our own: what it does, and what it says of it."""
 
-import ctypes
 import errno
-import importlib
 import os
 from pathlib import Path
 
 import pytest
 
-import attacks
-
-TOKEN = "em0123456789abcdef"
+from attacks.tests.inside import TOKEN, run
 
 
 @pytest.fixture(autouse=True)
-def flat(monkeypatch, tmp_path):
-    """Attacks import each other's two shared files from their own folder, and stand in a workspace."""
-    monkeypatch.syspath_prepend(str(Path(attacks.__file__).parent))
+def stand(monkeypatch, tmp_path):
+    """As in the sandbox: in a workspace."""
     (tmp_path / "ws" / "scratch").mkdir(parents=True)
     monkeypatch.chdir(tmp_path / "ws")
-
-
-def run(attack, platform="linux", **told):
-    """(what it said, the facts, the steps), as the in-sandbox launcher would report them."""
-    launcher = importlib.import_module("launcher")
-    steps = []
-    target = launcher.Target(told, lambda kind, step: steps.append(step), platform)
-    said, facts = launcher.judge_nothing(importlib.import_module(attack).attempt, target)
-    if "_ready" in vars(target):  # kept open until the process ends, which is this one
-        target._ready.close()
-    return said, facts, steps
 
 
 @pytest.fixture
@@ -210,33 +194,12 @@ def test_the_trap_springs_for_a_launcher_that_follows_it(tmp_path):
     assert run("path_setup_symlink_mountpoint", root="", **asked)[0] == "refused"
 
 
-class Apple:
-    """A C library that notes its calls, and answers as macOS would."""
+def test_macos_attributes_go_through_libc_with_position_and_options(told, libc):
+    def getxattr(_path, _name, found, *_):
+        found.value = TOKEN.encode()
+        return len(TOKEN)
 
-    def __init__(self):
-        self.calls = []
-
-    def __getattr__(self, name):
-        def call(*arguments):
-            plain = [getattr(each, "value", each) for each in arguments]
-            self.calls.append((name, *plain))
-            if name == "getxattr":
-                arguments[2].value = TOKEN.encode()
-                return len(TOKEN)
-            return 0
-
-        return call
-
-
-@pytest.fixture
-def apple(monkeypatch):
-    """The attacks' C library, replaced."""
-    library = Apple()
-    monkeypatch.setattr(importlib.import_module("syscalls"), "libc", lambda: library)
-    return library
-
-
-def test_macos_attributes_go_through_libc_with_position_and_options(told, apple):
+    apple = libc(getxattr=getxattr)
     path, name = told["path"].encode(), b"user.escape-matrix"
     assert run("path_metadata_mutation", "darwin", operation="setxattr", **told)[1]["inside"]
     assert apple.calls[0] == ("setxattr", path, name, TOKEN.encode(), len(TOKEN), 0, 0)
@@ -246,15 +209,15 @@ def test_macos_attributes_go_through_libc_with_position_and_options(told, apple)
     assert apple.calls == [("getxattr", path, name, b"", 256, 0, 0)]
 
 
-def test_macos_exchanges_by_renamex_np_with_rename_swap(told, apple):
+def test_macos_exchanges_by_renamex_np_with_rename_swap(told, libc):
+    apple = libc()
     run("path_deny_ancestor_rename", "darwin", act="read", levels=2, manner="exchange", **told)
     moved = os.path.dirname(told["folder"])
     other = os.path.join(told["scratch"], "other")
     assert apple.calls == [("renamex_np", moved.encode(), other.encode(), 2)]
 
 
-def test_a_failing_libc_call_on_macos_is_a_refusal(told, apple, monkeypatch):
-    monkeypatch.setattr(ctypes, "get_errno", lambda: errno.EPERM)
-    monkeypatch.setattr(Apple, "__getattr__", lambda self, name: lambda *arguments: -1)
+def test_a_failing_libc_call_on_macos_is_a_refusal(told, libc):
+    libc(refuse=errno.EPERM)
     said, facts, steps = run("path_metadata_mutation", "darwin", operation="setxattr", **told)
     assert (said, facts["errno"], steps) == ("refused", errno.EPERM, ["setxattr"])

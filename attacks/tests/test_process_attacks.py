@@ -1,36 +1,22 @@
-"""The proc, ptrace and ipc attacks: whom they dare to touch, and what they call on macOS.
+"""The proc and ptrace attacks: whom they dare to touch, and what they call on macOS.
 
-What they do on Linux is tried on real victims beside their witnesses.
+What they do on Linux is tried on real victims beside their witnesses. No Mac has run the macOS calls:
+their constants are those of xnu's headers.
 """
 
-import ctypes
 import errno
-import importlib
 import os
 import resource
 import signal
 import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-import attacks
+from attacks.tests import inside
+from attacks.tests.inside import TOKEN, refused
 
-TOKEN = "em0123456789abcdef"
 MARKER = "esc-victim-of-a-test"
 LIMIT = 1 << 50
-
-
-@pytest.fixture(autouse=True)
-def flat(monkeypatch):
-    """Attacks import the two shared files from their own folder."""
-    monkeypatch.syspath_prepend(str(Path(attacks.__file__).parent))
-
-
-@pytest.fixture
-def syscalls():
-    return importlib.import_module("syscalls")
 
 
 @pytest.fixture
@@ -45,59 +31,17 @@ def victim():
         process.stdin.close()
 
 
-def target(pid, platform="linux", steps=None, **told):
-    launcher = importlib.import_module("launcher")
-    speak = (lambda kind, step: steps.append(step)) if steps is not None else (lambda *_, **__: None)
-    return launcher.Target({"pid": pid, "marker": MARKER, "limit": LIMIT, **told}, speak, platform)
+def told(pid, **more):
+    """What an attack is told of its victim."""
+    return {"pid": pid, "marker": MARKER, "limit": LIMIT, **more}
 
 
-def run(attack, pid=0, platform="linux", **told):
-    """(what it said, the facts, the steps), as the in-sandbox launcher would report them."""
-    steps = []
-    at = target(pid or os.getpid(), platform, steps, **told)
-    said, facts = importlib.import_module("launcher").judge_nothing(
-        importlib.import_module(attack).attempt, at
-    )
-    return said, facts, steps
+def target(pid, **more):
+    return inside.target(**told(pid, **more))
 
 
-class FakeLibc:
-    """Writes down each call; answers as told, or refuses everything."""
-
-    def __init__(self, refuse=0, **answers):
-        self.calls, self.refuse, self.answers = [], refuse, answers
-
-    def __getattr__(self, name):
-        def call(*arguments):
-            self.calls.append((name, *map(plain, arguments)))
-            if self.refuse:
-                ctypes.set_errno(self.refuse)
-                return -1
-            answer = self.answers.get(name, 0)
-            return answer(*arguments) if callable(answer) else answer
-
-        self.__dict__[name] = call
-        return call
-
-
-def plain(argument):
-    """An argument as a person would compare it."""
-    if isinstance(argument, ctypes.Array) and not isinstance(argument[0], bytes):
-        return tuple(argument)
-    return getattr(argument, "value", argument)
-
-
-@pytest.fixture
-def libc(monkeypatch, syscalls):
-    def install(**answers):
-        fake = FakeLibc(**answers)
-        monkeypatch.setattr(syscalls, "libc", lambda: fake)
-        return fake
-
-    return install
-
-
-# Whom an attack takes for the victim.
+def run(attack, pid=0, platform="linux", **more):
+    return inside.run(attack, platform, **told(pid or os.getpid(), **more))
 
 
 def test_the_victim_is_known_by_its_marker(syscalls, victim):
@@ -168,9 +112,6 @@ def test_a_descriptor_that_is_another_file_is_left_alone(tmp_path):
     assert (tmp_path / "other").read_text() == ""
 
 
-# macOS, call by call. No Mac has run this: constants are those of xnu's headers.
-
-
 def test_macos_debugger_attaches_signals_and_lets_go(libc, victim):
     fake = libc()
     said, _, steps = run("pt_attach", victim.pid, "darwin", how="attach", act="signal")
@@ -192,7 +133,7 @@ def test_macos_refusal_of_the_debugger_is_a_refusal(libc, victim):
 def test_macos_arguments_and_environment_come_by_numeric_sysctl(libc):
     def sysctl(_name, _length, found, size, _new, _new_size):
         found[: len(TOKEN)] = TOKEN.encode()
-        size._obj.value = len(TOKEN)
+        size.value = len(TOKEN)
         return 0
 
     fake = libc(sysctl=sysctl)
@@ -220,93 +161,12 @@ def test_macos_nice_value(victim, monkeypatch):
     assert calls == [(os.PRIO_PROCESS, victim.pid, 7)]
 
 
-@pytest.mark.parametrize("platform", ["linux", "darwin"])
-@pytest.mark.parametrize("write", [False, True])
-def test_sysv_shared_memory(libc, platform, write):
-    memory = ctypes.create_string_buffer(b"planted", 64)
-    fake = libc(shmget=7, shmat=ctypes.addressof(memory))
-    told = {"key": 99, "size": 64, "write": write, "token": TOKEN}
-    said, facts, steps = run("ipc_sysv_shm", platform=platform, **told)
-    assert (said, steps) == ("acted", ["shmget", "shmat"])
-    assert fake.calls[:2] == [("shmget", 99, 0, 0), ("shmat", 7, None, 0)]
-    assert fake.calls[-1][0] == "shmdt"
-    assert memory.value == TOKEN.encode() if write else facts["trace"].startswith("planted")
-
-
-@pytest.mark.parametrize("platform", ["linux", "darwin"])
-def test_sysv_messages(libc, platform):
-    fake = libc(msgget=8)
-    assert run("ipc_sysv_msg", platform=platform, key=99, write=True, token=TOKEN)[0] == "acted"
-    assert fake.calls[0] == ("msgget", 99, 0)
-    assert fake.calls[1][:2] + fake.calls[1][3:] == ("msgsnd", 8, len(TOKEN), 0o4000)
-    fake = libc(msgget=8)
-    assert run("ipc_sysv_msg", platform=platform, key=99, write=False)[2] == ["msgget", "msgrcv"]
-    assert fake.calls[1][:2] + fake.calls[1][3:] == ("msgrcv", 8, 256, 0, 0o4000)
-
-
-@pytest.mark.parametrize(("platform", "get", "put"), [("linux", 12, 16), ("darwin", 5, 8)])
-def test_sysv_semaphores(libc, platform, get, put):
-    fake = libc(semget=9, semctl=lambda _set, index, *_: index + 40)
-    told = {"key": 99, "count": 2, "values": [3, 4]}
-    assert run("ipc_sysv_sem", platform=platform, write=False, **told)[1]["trace"] == "40 41"
-    assert fake.calls == [("semget", 99, 0, 0), ("semctl", 9, 0, get), ("semctl", 9, 1, get)]
-    fake = libc(semget=9)
-    assert run("ipc_sysv_sem", platform=platform, write=True, **told)[0] == "acted"
-    assert fake.calls[1:] == [("semctl", 9, 0, put, 3), ("semctl", 9, 1, put, 4)]
-
-
-@pytest.mark.parametrize("attack", ["ipc_sysv_shm", "ipc_sysv_msg", "ipc_sysv_sem", "ipc_posix_shm"])
-def test_ipc_refusals_keep_their_number(libc, attack):
-    libc(refuse=errno.ENOENT)
-    told = {"key": 99, "name": "/esc-x", "size": 64, "count": 1, "write": False}
-    said, facts, steps = run(attack, platform="darwin", **told)
-    assert (said, facts["errno"], len(steps)) == ("refused", errno.ENOENT, 1)
-
-
-@pytest.mark.parametrize("write", [False, True])
-def test_macos_posix_shared_memory(libc, tmp_path, write):
-    """Opened without O_CREAT, so that there is no third, variadic argument."""
-    (tmp_path / "memory").write_bytes(b"planted".ljust(64, b"\0"))
-    fake = libc(shm_open=lambda _name, flags: os.open(tmp_path / "memory", flags))
-    told = {"name": "/esc-x", "size": 64, "write": write, "token": TOKEN}
-    said, facts, steps = run("ipc_posix_shm", platform="darwin", **told)
-    assert (said, steps) == ("acted", ["shm_open", "mmap"])
-    assert fake.calls == [("shm_open", b"/esc-x", os.O_RDWR if write else os.O_RDONLY)]
-    content = (tmp_path / "memory").read_bytes()
-    assert content.startswith(TOKEN.encode()) if write else facts["trace"].startswith("planted")
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="system-call numbers are Linux's")
-@pytest.mark.parametrize(
-    ("attack", "told", "number"),
-    [
-        ("ipc_keyring", {"ring": "session", "name": "esc-x", "write": False}, "keyctl"),
-        ("ipc_posix_mq", {"name": "/esc-x", "write": False}, "mq_open"),
-    ],
-)
-def test_raw_calls_carry_their_numbers(libc, syscalls, attack, told, number):
-    fake = libc(refuse=errno.EPERM)
-    assert run(attack, **told)[1]["errno"] == errno.EPERM
-    assert fake.calls[0][:2] == ("syscall", syscalls.number(number))
-
-
-def test_only_session_and_user_rings_are_searched(libc, syscalls):
-    for ring, number in (("session", -3), ("user", -4)):
-        fake = libc(refuse=errno.ENOKEY)
-        run("ipc_keyring", ring=ring, name="esc-x", write=False)
-        assert fake.calls[0][2:] == (10, number, b"user", b"esc-x", 0)  # KEYCTL_SEARCH
-
-
 @pytest.mark.parametrize(("second", "reported"), [(errno.ENOSPC, errno.EPERM), (errno.EACCES, errno.EACCES)])
 def test_a_limit_on_user_namespaces_leaves_the_first_refusal(libc, second, reported):
     """ENOSPC alone would read as a fault of the host."""
     codes = iter([errno.EPERM, second])
 
-    def unshare(_flags):
-        ctypes.set_errno(next(codes))
-        return -1
-
-    fake = libc(unshare=unshare)
+    fake = libc(unshare=lambda _flags: refused(next(codes)))
     said, facts, steps = run("proc_fresh_mount", how="mount")
     assert (said, facts["errno"], steps) == ("refused", reported, ["unshare"])
     assert fake.calls == [("unshare", 0x00020000), ("unshare", 0x10020000)]
