@@ -36,9 +36,10 @@ def test_a_refused_socket_is_the_sandbox_s_answer(attack, told, step):
 
 
 def test_a_harness_that_stays_away_is_no_refusal(tmp_path):
-    told = {"ready": str(tmp_path / "ready"), "met": str(tmp_path / "met")}
+    alone = target(ready=str(tmp_path / "ready"), met=str(tmp_path / "met"))
     with pytest.raises(RuntimeError, match="did not come"):
-        target(**told).meet(seconds=0.01)
+        alone.meet(seconds=0.01)
+    alone._ready.close()
 
 
 def test_a_corner_that_cannot_be_written_is_no_refusal(tmp_path):
