@@ -1,116 +1,45 @@
-"""The verdict table: a test for each line, then all of it against a second statement of what is held."""
+"""The verdict table: a test for each line, from its first to its last."""
 
 from __future__ import annotations
 
 import errno
-import itertools
 import signal
-from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from matrix.evidence import (
     Absent,
     Acted,
-    Attempted,
-    Blind,
     Died,
-    Nothing,
     NotStarted,
-    Observation,
     Refused,
     Said,
-    Seen,
     Sighting,
     Silent,
     TimedOut,
     TwinAnswer,
-    Unplanted,
     Unsupported,
 )
-from matrix.model import Case, Escaped, Held, Reason, Twin, Untested, Verdict
-from matrix.verdict import FAULTS, Bracket, describe, judge
-
-CASE = Case(
-    id="row",
-    title="The row is open",
-    mechanism="loopback",
-    platforms=("linux",),
-    attack="attack",
-    witness="witness",
-    decisive="connect",
-)
-NETWORK = replace(CASE, time_refuses=True)
-SAME_CALL = replace(CASE, twin="same-call")
-BEFORE, AT, AFTER = ("socket",), ("socket", "connect"), ("socket", "connect", "send")
-EPERM = Refused(errno=errno.EPERM)
-SEEN, NOTHING = Seen(how="the canary arrived"), Nothing()
-BLIND, UNPLANTED = Blind(why="the listener is gone"), Unplanted(why="no such place")
-INSIDE = Acted(inside="an inner listener has it")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Arms:
-    """What happened, said in a few words."""
-
-    said: Said = EPERM
-    steps: tuple[str, ...] = AT
-    seen: Sighting = NOTHING
-    before: Sighting = SEEN
-    after: Sighting = SEEN
-    twin: TwinAnswer = TwinAnswer.ANSWERED
-    control_twin: TwinAnswer = TwinAnswer.ANSWERED
-    seconds: float = 5.0
-    control_seconds: float = 0.01
-    closing_seconds: float = 0.01
-    switches: str = ""
-
-    def bracket(self) -> Bracket:
-        def control(sighting: Sighting, seconds: float) -> Observation:
-            attempted = Attempted(said=Acted(), steps=AFTER, alive=True, seconds=seconds)
-            return Observation(attempted=attempted, sighting=sighting, twin=self.control_twin)
-
-        alive = self.twin is TwinAnswer.ANSWERED
-        attempted = Attempted(said=self.said, steps=self.steps, alive=alive, seconds=self.seconds)
-        return Bracket(
-            before=control(self.before, self.control_seconds),
-            attempt=Observation(attempted=attempted, sighting=self.seen, twin=self.twin),
-            after=control(self.after, self.closing_seconds),
-            switches=self.switches,
-        )
-
-
-def verdict(case: Case = CASE, **facts: Any) -> Verdict:
-    return judge(case, Arms(**facts).bracket())
-
-
-def reason(case: Case = CASE, **facts: Any) -> Reason:
-    found = verdict(case, **facts)
-    assert isinstance(found, Untested), found
-    return found.reason
-
-
-ALL_SAID: tuple[Said, ...] = (
+from matrix.model import Escaped, Held, Reason
+from matrix.tests.judging import (
+    AFTER,
+    ALL_SAID,
+    AT,
+    BEFORE,
+    BLIND,
+    CASE,
     EPERM,
-    Refused(errno=errno.EINVAL),
-    Refused(errno=0),
     INSIDE,
-    Acted(trace="bytes"),
-    Absent(looked_at="/proc"),
-    Unsupported(why="no such call"),
-    Died(signal=signal.SIGSYS),
-    Died(signal=signal.SIGSEGV),
-    TimedOut(),
-    Silent(why="exit code 127"),
-    NotStarted(why="nothing spoke"),
+    NETWORK,
+    NOTHING,
+    SAME_CALL,
+    SEEN,
+    SIGHTINGS,
+    UNPLANTED,
+    reason,
+    verdict,
 )
-SIGHTINGS: tuple[Sighting, ...] = (SEEN, NOTHING, BLIND, UNPLANTED)
-
-
-# The table, from its first line to its last.
+from matrix.verdict import FAULTS
 
 
 @pytest.mark.parametrize("said", ALL_SAID, ids=repr)
@@ -234,116 +163,6 @@ def test_a_trace_that_turned_up_inside_is_a_private_copy() -> None:
 
 def test_nothing_to_act_on_is_not_visible() -> None:
     assert verdict(said=Absent(looked_at="/proc"), steps=BEFORE) == Held(evidence="not visible: /proc")
-
-
-# The whole table.
-
-
-def proves(case: Case, arms: Arms) -> bool:
-    """Whether the attempt's own word is one of the three ways to be held, said a second time."""
-    decided = case.decisive in arms.steps
-    match arms.said:
-        case Refused(errno=code):
-            return decided and code != 0 and code not in FAULTS
-        case Died(signal=number):
-            return decided and number == signal.SIGSYS
-        case TimedOut():
-            controls = (arms.control_seconds, arms.closing_seconds)
-            quick = all(seconds * 10 < arms.seconds for seconds in controls) and any(controls)
-            return decided and case.time_refuses and quick
-        case Acted(inside=inside):
-            return decided and bool(inside)
-        case Absent():
-            return True
-        case Silent() | NotStarted() | Unsupported():
-            return False
-
-
-def must_be(case: Case, arms: Arms) -> type[Verdict]:
-    if isinstance(arms.seen, Seen):
-        return Escaped
-    held = (
-        isinstance(arms.before, Seen)
-        and isinstance(arms.seen, Nothing)
-        and isinstance(arms.after, Seen)
-        and arms.twin is TwinAnswer.ANSWERED
-        and arms.control_twin is TwinAnswer.ANSWERED
-        and proves(case, arms)
-    )
-    return Held if held else Untested
-
-
-def test_every_combination_is_held_only_when_all_is_proved() -> None:
-    twins: tuple[Twin, ...] = ("alive", "same-call")
-    cases = [replace(CASE, twin=twin, time_refuses=late) for twin in twins for late in (True, False)]
-    combinations = itertools.product(
-        cases,
-        ALL_SAID,
-        (BEFORE, AT, AFTER, ()),
-        SIGHTINGS,
-        SIGHTINGS,
-        SIGHTINGS,
-        TwinAnswer,
-        (TwinAnswer.ANSWERED, TwinAnswer.SILENT),
-    )
-    found = dict.fromkeys((Held, Escaped, Untested), 0)
-    for case, said, steps, before, seen, after, twin, control_twin in combinations:
-        arms = Arms(
-            said=said,
-            steps=steps,
-            before=before,
-            seen=seen,
-            after=after,
-            twin=twin,
-            control_twin=control_twin,
-        )
-        kind = type(judge(case, arms.bracket()))
-        assert kind is must_be(case, arms), (case, arms)
-        found[kind] += 1
-    assert all(found.values()), found
-
-
-SAID = st.one_of(
-    st.builds(Refused, errno=st.integers(-1, 140)),
-    st.builds(Acted, trace=st.text(max_size=3), inside=st.text(max_size=3)),
-    st.builds(Absent, looked_at=st.text(max_size=3)),
-    st.builds(Died, signal=st.integers(1, 64)),
-    st.builds(TimedOut),
-    st.builds(Silent, why=st.text(max_size=3)),
-    st.builds(NotStarted, why=st.text(max_size=3)),
-    st.builds(Unsupported, why=st.text(max_size=3)),
-)
-ARMS = st.builds(
-    Arms,
-    said=SAID,
-    steps=st.lists(st.sampled_from(["socket", "connect", "send"]), max_size=4).map(tuple),
-    seen=st.sampled_from(SIGHTINGS),
-    before=st.sampled_from(SIGHTINGS),
-    after=st.sampled_from(SIGHTINGS),
-    twin=st.sampled_from(TwinAnswer),
-    control_twin=st.sampled_from(TwinAnswer),
-    seconds=st.floats(0, 10),
-    control_seconds=st.floats(0, 1),
-    closing_seconds=st.floats(0, 1),
-    switches=st.sampled_from(["", "kernel.yama.ptrace_scope=3"]),
-)
-ROWS = st.builds(
-    lambda twin, late: replace(CASE, twin=twin, time_refuses=late),
-    st.sampled_from(["alive", "same-call"]),
-    st.booleans(),
-)
-
-
-@given(ROWS, ARMS)
-def test_whatever_happens_it_is_held_only_when_all_is_proved(case: Case, arms: Arms) -> None:
-    found = judge(case, arms.bracket())
-    assert type(found) is must_be(case, arms)
-    assert found.evidence or not isinstance(found, Escaped)
-
-
-@given(ARMS)
-def test_every_arm_can_be_described(arms: Arms) -> None:
-    assert isinstance(describe(arms.bracket().attempt), str)
 
 
 def test_every_reason_has_a_kind_and_the_table_uses_its_own() -> None:
