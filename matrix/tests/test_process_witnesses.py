@@ -6,97 +6,23 @@ have seen one; and a witness whose object is gone must say that it is blind.
 
 import json
 import os
-import secrets
 import subprocess
 from pathlib import Path
 
 import psutil
 import pytest
 
-import attacks
-from matrix import locate, sweep
-from matrix.arm import witness_of
-from matrix.evidence import Acted, Attempted, Nothing, Refused, Seen, Silent
-from matrix.ledger import Run
-from matrix.load import load_table
-from matrix.witnesses import kernel_keys, realtime
-from matrix.witnesses.contract import Ground, Unplantable
-from runners.contract import Identity, default_python
+from matrix import sweep
+from matrix.evidence import Nothing, Seen, Silent
+from matrix.tests.unconfined import IDLE, attack, rows
+from matrix.witnesses import kernel_keys, keyring, realtime
+from matrix.witnesses.contract import Unplantable
 
 ROOT = os.geteuid() == 0
 SECTIONS = ("proc.json", "ptrace.json", "ipc.json")
-ROWS = {
-    case.id: case
-    for case in load_table(locate.testdata() / "egress-cases.json").cases
-    if case.source.file.endswith(SECTIONS) and "linux" in case.platforms and not case.world
-}
+ROWS = {name: case for name, case in rows(*SECTIONS).items() if not case.world}
 PRIVILEGED = {"proc-fresh-mount-unmask", "proc-fresh-mount-unmask-fsopen"}  # unconfined, they take root
 RUNNABLE = [name for name in ROWS if ROOT or name not in PRIVILEGED]
-IDLE = Attempted(said=Acted(trace="did nothing"))
-DRIVE = """
-import json, sys
-sys.path.insert(0, sys.argv[1])
-import importlib, launcher
-target = launcher.Target(json.load(sys.stdin), lambda *_, **__: None)
-said, facts = launcher.judge_nothing(importlib.import_module(sys.argv[2]).attempt, target)
-print(json.dumps([said, facts]))
-"""
-
-
-@pytest.fixture
-def run(tmp_path):
-    tmp_path.chmod(0o755)
-    run = Run(tmp_path)
-    yield run
-    assert sweep.sweep(run) == []
-
-
-@pytest.fixture
-def witness(run):
-    """The witness of a row, by its id; closed at the end."""
-    made = []
-
-    def make(name, identity=None):
-        def place(_):
-            folder = run.directory / secrets.token_hex(4)
-            folder.mkdir()
-            folder.chmod(0o777)
-            return folder
-
-        ground = Ground(
-            case=ROWS[name],
-            arm="attempt",
-            run=run.directory,
-            workspace=run.directory,
-            corner=run.directory,
-            identity=identity or Identity.current(),
-            record=run.record,
-            place=place,
-        )
-        made.append(witness_of(ROWS[name])(ground))
-        return made[-1]
-
-    yield make
-    for each in made:
-        each.close()
-
-
-def attack(case, planted):
-    """Run the row's attack in a process of its own, as the launcher would."""
-    done = subprocess.run(
-        [default_python(), "-I", "-S", "-c", DRIVE, str(Path(attacks.__file__).parent), case.attack],
-        input=json.dumps({**case.args, **planted.told}),
-        capture_output=True,
-        text=True,
-        check=True,
-        pass_fds=planted.descriptors,
-    )
-    said, facts = json.loads(done.stdout)
-    if said == "acted":
-        return Attempted(said=Acted(**facts))
-    return Attempted(
-        said=Refused(errno=facts["errno"]) if said == "refused" else Silent(why=f"{said} {facts}")
-    )
 
 
 def planted(watching):
@@ -230,7 +156,5 @@ def test_the_harness_leaves_the_callers_session_keyring_alone(witness):
     before = kernel_keys.session()
     watching = witness("ipc-keyring-session-read")
     planted(watching)
-    from matrix.witnesses import keyring
-
     assert kernel_keys.session() in keyring._joined
     assert before in keyring._joined or before != kernel_keys.session()
