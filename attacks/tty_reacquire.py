@@ -15,6 +15,7 @@ import time
 import syscalls
 
 REQUESTS = {"linux": (0x540E, 0x5412), "darwin": (0x20007461, 0x80017472)}  # TIOCSCTTY, TIOCSTI
+FIONREAD = 0x541B  # as on Linux, the only one that is forced
 LONGEST = 2.0  # seconds
 
 
@@ -73,7 +74,11 @@ def attempt(target):
         code = os.WEXITSTATUS(os.waitpid(forked(force, target), 0)[1])
         if code:
             raise OSError(code, os.strerror(code))
+        waiting = ctypes.c_int(0)
+        syscalls.ioctl(0, FIONREAD, ctypes.byref(waiting))
         time.sleep(0.05)  # the queue is read from outside meanwhile
+        if waiting.value > len(target.token):
+            return target.inside("%d bytes wait in the terminal shown inside" % waiting.value)
         return "pushed"
     target.step("size")
     os.get_terminal_size(0)

@@ -101,6 +101,19 @@ def test_force_is_asked_for_with_one(libc, monkeypatch):
     assert fake.calls == [("ioctl", 0, LINUX["TIOCSCTTY"], 1), *pushes(LINUX)]
 
 
+@pytest.mark.parametrize(("waiting", "inside"), [(19, "19 bytes wait in the terminal shown inside"), (0, "")])
+def test_what_was_forced_and_waits_in_the_terminal_shown_inside_is_told(libc, monkeypatch, waiting, inside):
+    def ioctl(_, request, argument):
+        if request == LINUX["FIONREAD"]:
+            argument.value = waiting
+        return 0
+
+    libc(ioctl=ioctl)
+    monkeypatch.setattr(os, "setsid", lambda: None)
+    said, facts, steps = run("tty_reacquire", way="force")
+    assert (said, facts["inside"], steps) == ("acted", inside, ["ioctl"])
+
+
 def test_another_device_file_system_has_another_terminal_under_the_number(tmp_path):
     (tmp_path / "0").write_text("")
     said, facts, _ = run("tty_bystander", path=str(tmp_path / "0"), device=-1, act="write")
