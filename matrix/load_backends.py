@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from matrix import locate
 from matrix.errors import DataError, Problem
-from matrix.model import Backend, Claim, Source
+from matrix.model import Backend, Claim, Listed, Source
 from matrix.positions import Unreadable, read_toml
 from matrix.shape import Locate, Place, complaints
 from runners.contract import Runner
@@ -76,13 +76,14 @@ def _options(id_: str, table: Mapping[str, Any], runners: Runners, find: Locate)
 
 
 def _backend(id_: str, table: Mapping[str, Any], source: Source, *, built_in: bool) -> Backend:
-    plain = {key: table[key] for key in ("title", "runner", "default", "wide_open", "listed") if key in table}
+    plain = {key: table[key] for key in ("title", "runner", "default", "wide_open") if key in table}
     return Backend(
         **plain,
         id=id_,
         platforms=tuple(table["platforms"]),
         options=table.get("options", {}),
         claims=_claim(table.get("claims")),
+        listed={case: _listed(said) for case, said in table.get("listed", {}).items()},
         built_in=built_in,
         source=source,
     )
@@ -101,3 +102,11 @@ def _claim(claims: Any) -> Claim | None:
             )
         case _:
             return Claim(closes=tuple(claims))
+
+
+def _listed(said: str | Mapping[Any, str]) -> Listed:
+    """A reason alone, or a table of one entry that says when it holds."""
+    if isinstance(said, str):
+        return Listed(why=said)
+    [(only, why)] = said.items()
+    return Listed(why=why, only=only)

@@ -98,6 +98,18 @@ class Claim:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Listed:
+    """Why a wide-open column holds a row all the same."""
+
+    why: str
+    only: Literal["", "root", "user", "sometimes"] = ""  # as whom; sometimes: the machine decides
+
+    def holds(self, identity: str) -> bool:
+        """Whether the row may be held when this identity runs it."""
+        return self.only in {"", "sometimes", identity}
+
+
+@dataclass(frozen=True, kw_only=True)
 class Backend:
     """One configured sandbox under test: a column of the matrix."""
 
@@ -110,7 +122,7 @@ class Backend:
     built_in: bool = True  # from the project's own file, not from one of the user's
     default: bool = True  # runs when no backend is named
     wide_open: bool = False  # a configuration that must let everything out: a proof of the harness
-    listed: Mapping[str, str] = field(default_factory=dict[str, str])  # wide open, yet held: case → why
+    listed: Mapping[str, Listed] = field(default_factory=dict[str, Listed])  # wide open, yet held
     source: Source = Source(file="")
 
     def claimed(self, case: Case) -> bool:
