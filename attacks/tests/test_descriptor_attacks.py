@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import resource
 import socket
 
 import pytest
@@ -38,6 +39,23 @@ class TestInherited:
             said, facts, steps = run("fd_inherited_file", kind="file", act="read", mark="mine")
             assert (said, facts["trace"], steps) == ("acted", "mine canary", ["look", "read"])
             assert os.lseek(file.fileno(), 0, os.SEEK_CUR) == len("mine canary")
+
+    @pytest.mark.parametrize("number", [900, 1500])
+    def test_the_marked_pipe_is_read_whatever_its_number(self, number):
+        """A caller with many open files; select(2) ends at 1023."""
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, limits[1]), limits[1]))
+        try:
+            out, into = os.pipe()
+            high = fcntl.fcntl(out, fcntl.F_DUPFD, number)
+            os.close(out)
+            os.write(into, b"mine canary")
+            said, facts, _ = run("fd_inherited_file", kind="pipe", act="read", mark="mine")
+            for each in (into, high):
+                os.close(each)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert (said, facts["trace"]) == ("acted", "mine canary")
 
     def test_a_strangers_socket_is_left_alone(self):
         one, other = socket.socketpair()
