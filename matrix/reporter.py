@@ -36,7 +36,6 @@ class Reporter:
         self.config, self.session = config, session
         self.writer: Writer | None = None
         self.lost = False  # a worker died
-        self.trouble: Trouble | None = None  # why the run could not begin
         self.on_cell: Callable[[Cell], None] = lambda _: None
         self.on_plan: Callable[[int], None] = lambda _: None
         self.path = Path(given(config, "out") or session.run.directory) / NAME
@@ -51,7 +50,7 @@ class Reporter:
         try:
             self.writer = Writer(self.path, header(self.session.selection, planned, self.session))
         except Trouble as trouble:
-            self.trouble = trouble
+            print(trouble, file=sys.stderr)  # pytest's own words about it are not shown
             pytest.exit(str(trouble), returncode=trouble.code)
         self.on_plan(len(planned))
 
@@ -113,6 +112,14 @@ class Reporter:
         today = datetime.datetime.now(datetime.UTC).date()
         decision = gate.decide(report, self.expectations, today, strict=bool(given(self.config, "strict")))
         terminal.show(report, decision, sys.stdout)
+        if given(self.config, "out") and trouble is None:
+            print(f"\n{_near(self.path)} has every cell with its evidence.")
         if trouble is not None:
             raise trouble
         session.exitstatus = Code.INTERRUPTED if exitstatus == pytest.ExitCode.INTERRUPTED else decision.code
+
+
+def _near(path: Path) -> Path:
+    """The path as a person here would type it."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
