@@ -2,8 +2,6 @@
 
 import importlib
 import json
-import os
-import resource
 import socket
 from pathlib import Path
 
@@ -12,7 +10,6 @@ import pytest
 from matrix import world
 from matrix.evidence import Acted, Attempted, Nothing, Seen
 from matrix.meeting import Meeting
-from matrix.sweep import raise_limit
 from matrix.tests.network_samples import ground
 from matrix.witnesses.contract import Unplantable
 
@@ -184,9 +181,6 @@ class TestMeeting:
 
 def capture(directory):
     """In the world: what the capture says of a datagram that holds the canary, and of one that does not."""
-    raise_limit()
-    room = resource.getrlimit(resource.RLIMIT_NOFILE)[0] - 64
-    held = [os.dup(0) for _ in range(min(1100, room))]  # as a run holds; select(2) ends at 1023
     witness = importlib.import_module("matrix.witnesses.packet").Witness(ground(Path(directory)))
     told = witness.plant().told
     send(socket.SOCK_DGRAM, ("127.0.0.1", 9), b"anything")
@@ -198,8 +192,6 @@ def capture(directory):
         send(socket.SOCK_DGRAM, ("127.0.0.1", 9), bytes(1000))
     flooded = witness.check()
     witness.close()
-    for each in held:
-        os.close(each)
     return nothing, fine, seen, flooded
 
 

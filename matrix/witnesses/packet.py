@@ -7,7 +7,7 @@ capture that lost frames is blind.
 from __future__ import annotations
 
 import importlib
-import selectors
+import select
 import socket
 import struct
 from typing import Any
@@ -56,15 +56,11 @@ class Witness(Watching):
     def _drain(self, token: bytes) -> bool:
         """Read the queue; whether that token was in it. The canary is noticed on the way."""
         found = False
-        if self.capture is None:
-            return found
-        with selectors.DefaultSelector() as queue:  # not select(2): a run holds more than 1024 open files
-            queue.register(self.capture, selectors.EVENT_READ)
-            while queue.select(0):
-                _, frame, _ = self.capture.recv_raw()
-                frame = bytes(frame or b"")
-                self.seen |= self.ground.token.encode() in frame
-                found |= token in frame
+        while self.capture is not None and select.select([self.capture], [], [], 0)[0]:
+            _, frame, _ = self.capture.recv_raw()
+            frame = bytes(frame or b"")
+            self.seen |= self.ground.token.encode() in frame
+            found |= token in frame
         return found
 
     def look(self, attempted: Attempted | None) -> Sighting:
