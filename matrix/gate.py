@@ -199,7 +199,7 @@ def _of_column(column: Column, mine: Sequence[Standing], *, strict: bool) -> Ite
         evidence = f" ({cells[0].verdict.evidence[:200]})" if len(cells) == 1 else ""
         cases = _some([cell.case for cell in cells])
         yield _finding(finding.code, f"{column.id}: {mechanism}: {finding.text}: {cases}{evidence}")
-    yield from _of_mechanisms(column, mine)
+    yield from _of_mechanisms(column, mine, needed=column.named or strict)
 
 
 def _of_empty(column: Column, mine: Sequence[Standing], *, needed: bool) -> Finding:
@@ -216,13 +216,19 @@ def _of_empty(column: Column, mine: Sequence[Standing], *, needed: bool) -> Find
     return _finding(Code.NOT_TESTED if had_to and not excused else Code.CLEAN, text)
 
 
-def _of_mechanisms(column: Column, mine: Sequence[Standing]) -> Iterator[Finding]:
-    """Claimed mechanisms without a held cell; where one escaped instead, that is a finding already."""
+def _of_mechanisms(column: Column, mine: Sequence[Standing], *, needed: bool) -> Iterator[Finding]:
+    """Claimed mechanisms without a held cell; where one escaped instead, that is a finding already.
+
+    A launcher that cannot run where these rows do is like one that is not here: only said, unless needed.
+    """
     groups: dict[str, list[Standing]] = {}
     for seen in filter(_counts, mine):
         groups.setdefault(seen.cell.mechanism, []).append(seen)
     for mechanism, group in groups.items():
-        if all(seen.cell.word == "untested" for seen in group):
+        if not needed and all(seen.reason is Reason.NOT_INSTALLED for seen in group):
+            why = group[0].cell.verdict.evidence
+            yield _finding(Code.CLEAN, f"{column.id}: {mechanism}: claimed, and cannot be tested here: {why}")
+        elif all(seen.cell.word == "untested" for seen in group):
             reasons = ", ".join(dict.fromkeys(str(seen.reason) for seen in group))
             text = f"{column.id}: {mechanism}: claimed, and no cell is held: {reasons}"
             yield _finding(Code.NOT_TESTED, text)

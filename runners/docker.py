@@ -27,6 +27,7 @@ from runners.contract import (
 from runners.docker_settings import flags, keywords, settings
 from runners.local import Local, find, which
 from runners.modes import mode_options
+from runners.system import in_user_namespace
 
 if TYPE_CHECKING:
     from runners.dockerd import Daemon
@@ -57,6 +58,8 @@ class Runner(Local):
         """Daemon, command line and SDK. Whether the daemon can run shows when it is started."""
         if os.geteuid() != 0 or not identity.root:
             return Missing(f"{identity.name} may not start a Docker daemon", "run as root, without --user")
+        if in_user_namespace():
+            return Missing("a Docker daemon cannot run in a user namespace", "run as root")
         if importlib.util.find_spec("docker") is None:
             return Missing("the Docker SDK is not installed", _FIX)
         client = find("docker", identity, _FIX)

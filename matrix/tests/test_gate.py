@@ -49,7 +49,10 @@ def test_other_untested_cells_pass_beside_a_held_one_of_their_mechanism(reason: 
     assert code(report(cell("a"), cell("b", untested(reason)))) is Code.CLEAN
 
 
-@pytest.mark.parametrize("reason", [reason for reason in Reason if reason is not Reason.OTHER_PLATFORM])
+SAID = {Reason.OTHER_PLATFORM, Reason.NOT_INSTALLED}
+
+
+@pytest.mark.parametrize("reason", [reason for reason in Reason if reason not in SAID])
 def test_a_claimed_mechanism_without_a_held_cell_fails(reason: Reason) -> None:
     found = report(cell("a"), cell("b", untested(reason), mechanism="terminal"))
     assert code(found) is Code.NOT_TESTED
@@ -116,6 +119,23 @@ def test_a_missing_backend_that_nobody_named_is_only_said(columns: dict[str, Any
 def test_a_header_that_calls_a_tested_column_missing_excuses_nothing() -> None:
     found = report(cell("a"), cell("b", untested(Reason.NO_CHANNEL), mechanism="terminal"), **MISSING)
     assert code(found) is Code.NOT_TESTED
+
+
+@pytest.mark.parametrize("needed", ["", "named", "strict"])
+def test_a_launcher_that_cannot_run_for_one_mechanism_is_only_said_unless_needed(needed: str) -> None:
+    """firejail is set-uid: it starts for an ordinary account, and not in that account's network world."""
+    gone = cell("b", untested(Reason.NOT_INSTALLED, "set-uid gains nothing here"), mechanism="raw-socket")
+    found = report(cell("a"), gone, **(NAMED if needed == "named" else {}))
+    decision = gate(found, strict=needed == "strict")
+    assert decision.code is (Code.NOT_TESTED if needed else Code.CLEAN)
+    assert decision.findings[-1].text.startswith("box: raw-socket: claimed, and ")
+
+
+def test_one_other_reason_among_them_is_no_missing_launcher() -> None:
+    gone = [cell(case, untested(Reason.NOT_INSTALLED), mechanism="raw-socket") for case in ("b", "c")]
+    broke = cell("d", untested(Reason.NO_WORLD), mechanism="raw-socket")
+    assert code(report(cell("a"), *gone)) is Code.CLEAN
+    assert code(report(cell("a"), *gone, broke)) is Code.NOT_TESTED
 
 
 def test_a_missing_backend_that_is_required_fails() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from runners import docker_settings, nsjail
-from runners.contract import Identity, Inexpressible, Launch, Policy
+from runners.contract import Identity, Inexpressible, Launch, Missing, Policy
 from runners.local import Local
 from runners.registry import runner_class
 from runners.system import View
@@ -130,6 +130,19 @@ def test_what_is_missing_cannot_be_asked_of_everybody(name: str, tmp_path: Path)
     answer = runner(name, mode="strict").express(launch(tmp_path).policy)
     assert isinstance(answer, Inexpressible)
     assert "missing" in answer.why
+
+
+@pytest.mark.parametrize("name", ["firejail", "docker"])
+def test_what_needs_real_root_is_missing_in_a_user_namespace(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There an ordinary account reads as root, and is none."""
+    monkeypatch.setattr(f"runners.{name}.in_user_namespace", lambda: True)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    root = Identity(name="root", uid=0, gid=0, groups=(0,), home=Path("/root"))
+    found = runner(name, mode="strict").find(root)
+    assert isinstance(found, Missing)
+    assert "user namespace" in found.what
 
 
 def test_a_colon_cannot_be_said_to_nsjail(tmp_path: Path) -> None:
