@@ -44,7 +44,7 @@ class Local:
     def express(self, policy: Policy) -> Expressible | Inexpressible:
         """A sandbox in whose language nothing can be hidden or protected, unless a runner says otherwise."""
         if asked := (*policy.hidden, *policy.protected):
-            return Inexpressible(f"no way to single out {asked[0].name} inside the workspace")
+            return Inexpressible(f"no way to single out {asked[0].name!r} inside the workspace")
         return Expressible()
 
     def argv(self, launch: Launch) -> tuple[str, ...]:

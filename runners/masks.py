@@ -12,7 +12,8 @@ def existing(policy: Policy) -> Expressible | Inexpressible:
     """Whether every path is there, for a sandbox that passes over what is not."""
     for path in (*policy.hidden, *policy.protected):
         if not path.exists():
-            return Inexpressible(f"{path.name} does not exist, and only what does can be hidden or protected")
+            why = f"{path.name!r} does not exist, and only what does can be hidden or protected"
+            return Inexpressible(why)
     return Expressible()
 
 

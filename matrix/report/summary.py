@@ -79,6 +79,11 @@ def escapes(report: Report, *, claimed: bool) -> list[Cell]:
     return [cell for cell in report.cells if cell.word == "escaped" and cell.claimed is claimed]
 
 
+def tested(report: Report, backend: str) -> int:
+    """How many cells of a column are held or have escaped."""
+    return sum(cell.backend == backend and cell.word != "untested" for cell in report.cells)
+
+
 def untested(report: Report) -> list[Why]:
     """Why cells are untested: faults first, then this machine's doing, then what cannot be carried."""
     found: dict[Reason, list[Cell]] = {}

@@ -144,6 +144,9 @@ class Page:
             return
         yield self.title(f"{self.symbols['escaped']} Escaped, not claimed: {len(cells)}", "escaped")
         for backend, mine in summary.grouped(cells, lambda cell: cell.backend).items():
+            if len(mine) > MOST and len(mine) == summary.tested(self.report, backend):
+                yield self.line(f"{backend}: {len(mine)}, all that was tested")
+                continue
             yield self.line(f"{backend}: {len(mine)}")
             for mechanism, each in summary.grouped(mine, lambda cell: cell.mechanism).items():
                 yield self.line(f"{mechanism}: {', '.join(cell.case for cell in each)}", indent=4)

@@ -90,6 +90,13 @@ def test_no_line_is_wider_than_the_terminal(width: int) -> None:
     assert max(map(len, shown(sample(), width).splitlines())) <= width
 
 
+def test_a_column_that_lets_everything_through_is_one_line() -> None:
+    """No sandbox at all would else fill pages with every row there is."""
+    open_ = [cell(f"c{number}", ESCAPED, backend="null", claimed=False) for number in range(41)]
+    assert "null: 41, all that was tested\n" in shown(report(*open_, cell("d", BROKEN, backend="null")))
+    assert "c40" in shown(report(*open_, cell("d", backend="null")))
+
+
 def test_an_incomplete_report_says_so() -> None:
     page = shown(replace(sample(), faults=("it has no footer",)))
     assert "The report is not complete\n  it has no footer" in page
