@@ -9,11 +9,6 @@ import pytest
 
 from attacks.tests.inside import LINUX, TOKEN, load, received, run
 
-# An attack lives in a forked child, whose end closes what it opened; here that child is this process.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
-
 
 @pytest.fixture
 def listener():

@@ -4,7 +4,7 @@ import errno
 
 import pytest
 
-from attacks.tests.inside import run, target
+from attacks.tests.inside import as_if_it_ended, run, target
 
 
 @pytest.mark.usefixtures("no_sockets")
@@ -36,10 +36,8 @@ def test_a_refused_socket_is_the_sandbox_s_answer(attack, told, step):
 
 
 def test_a_harness_that_stays_away_is_no_refusal(tmp_path):
-    alone = target(ready=str(tmp_path / "ready"), met=str(tmp_path / "met"))
-    with pytest.raises(RuntimeError, match="did not come"):
-        alone.meet(seconds=0.01)
-    alone._ready.close()
+    with as_if_it_ended(), pytest.raises(RuntimeError, match="did not come"):
+        target(ready=str(tmp_path / "ready"), met=str(tmp_path / "met")).meet(seconds=0.01)
 
 
 def test_a_corner_that_cannot_be_written_is_no_refusal(tmp_path):

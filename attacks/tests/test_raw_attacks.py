@@ -8,11 +8,6 @@ import pytest
 
 from attacks.tests.inside import LINUX, TOKEN, load, run
 
-# An attack lives in a forked child, whose end closes what it opened; here that child is this process.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
-
 
 class TestRaw:
     @pytest.mark.parametrize(
@@ -89,6 +84,7 @@ class TestTables:
         made, listener = [], module.listener
         monkeypatch.setattr(module, "listener", lambda unix: made.append(listener(unix)) or made[0])
         assert run("raw_proc_net", table="tcp")[0] == "absent"
+        made[0].close()
 
     def test_without_a_socket_of_our_own_nothing_is_said(self, no_sockets):
         said, facts, _ = run("raw_proc_net", table="tcp")

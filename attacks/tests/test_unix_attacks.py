@@ -6,12 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from attacks.tests.inside import LINUX, TOKEN, received, run
-
-# An attack lives in a forked child, whose end closes what it opened; here that child is this process.
-pytestmark = pytest.mark.filterwarnings(
-    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
-)
+from attacks.tests.inside import LINUX, TOKEN, as_if_it_ended, received, run
 
 
 class TestUnix:
@@ -52,7 +47,7 @@ class TestUnix:
     def test_a_message_without_a_descriptor_is_no_refusal(self, place, monkeypatch):
         _, told = place
         monkeypatch.setattr(socket.socket, "recvmsg", lambda *_: (b"x", [], 0, None))
-        with pytest.raises(RuntimeError, match="without the descriptor"):
+        with as_if_it_ended(), pytest.raises(RuntimeError, match="without the descriptor"):
             run("ux_scm_rights", path=told["path"])
 
     @LINUX
