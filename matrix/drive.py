@@ -26,7 +26,6 @@ class Driven:
     exit: Exit = Exit()
     ended: str = ""  # how it ended, for a person
     at: float = 0.0  # monotonic time of the launcher's exit
-    late: bool = False  # killed at the deadline
     close: Callable[[], None] = lambda: None  # takes away what the runner itself still holds of it
 
 
@@ -109,7 +108,6 @@ def _see_through(running: Running, end: float, during: Callable[[], None], last:
         exit=exit_,
         ended=f"{ended}: {complaint[0][:300]}" if complaint[0] else ended,
         at=at,
-        late=late,
         close=running.close,
     )
 

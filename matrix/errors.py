@@ -1,4 +1,4 @@
-"""What went wrong, where, and what to do about it: one exception class for each exit code.
+"""What went wrong, where, and what to do about it: one exception class for each code that a mistake ends with.
 
 A person's mistake never ends in a traceback. Whoever finds one collects all of them as `Problem`s
 and raises once; the command line prints one line each and ends with the class's code.
@@ -76,12 +76,6 @@ class DataError(Trouble):
     """Rows, backends or expectations are wrong, or the table has a gap."""
 
     code = Code.DATA
-
-
-class IncompleteError(Trouble):
-    """A report lacks cells, or was made on fakes."""
-
-    code = Code.INCOMPLETE
 
 
 class WriteError(Trouble):

@@ -15,10 +15,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from matrix.switches import ABSENT, explain, names
+from matrix.switches import ABSENT, names
 from runners.contract import Identity
-
-__all__ = ["Machine", "explain", "facts", "this_machine"]
 
 _LANDLOCK_CREATE_RULESET = 444  # the same number on every architecture
 _LANDLOCK_VERSION = 1  # a flag: answer with the ABI and make nothing

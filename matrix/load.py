@@ -10,13 +10,10 @@ from typing import Any, cast
 
 from matrix import locate
 from matrix.errors import DataError, Problem
-from matrix.load_backends import load_backends
 from matrix.model import Case, Mechanism, Source, Table, Untestable
 from matrix.positions import Located, Unreadable, read_json
 from matrix.shape import Locate, Place, complaints
 from runners.contract import Channel
-
-__all__ = ["load_backends", "load_table"]
 
 SCHEMA = "egress-cases.schema.json"
 

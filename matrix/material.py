@@ -10,7 +10,8 @@ from typing import ParamSpec, TypeVar
 from matrix import locate, steps
 from matrix.coverage import Shipped, broken, column_gaps, gaps
 from matrix.errors import DataError, Problem
-from matrix.load import load_backends, load_table
+from matrix.load import load_table
+from matrix.load_backends import load_backends
 from matrix.model import Backend, Table
 
 P = ParamSpec("P")

@@ -22,11 +22,6 @@ class Column:
     named: bool = False  # asked for by name, so it has to be tested
     cases: tuple[str, ...] = ()  # planned, in the order of the table
 
-    @property
-    def available(self) -> bool:
-        """Whether the sandbox could be started here."""
-        return not self.missing
-
 
 @dataclass(frozen=True, kw_only=True)
 class Header:

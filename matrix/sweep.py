@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ctypes
 import os
-import platform
 import resource
 import shutil
 import subprocess
@@ -22,14 +21,12 @@ from pathlib import Path
 import psutil
 
 from matrix.ledger import Entry, Run, earlier_runs, forget_base
-from matrix.witnesses import realtime
+from matrix.witnesses import kernel_keys, realtime
 
 FILES = 8192  # open files
 PATIENCE = 10.0  # seconds that a process may take to end
 IPC_RMID = 0
 PR_SET_CHILD_SUBREAPER = 36
-KEYCTL = {"x86_64": 250, "aarch64": 219}  # the system call has no wrapper in the C library
-KEYCTL_INVALIDATE = 21
 
 
 def adopt_orphans() -> None:
@@ -179,11 +176,6 @@ def _ipc(call: str) -> Callable[[Entry], None]:
     return remove
 
 
-def _forget_key(entry: Entry) -> None:
-    if (number := KEYCTL.get(platform.machine())) and sys.platform == "linux":
-        ctypes.CDLL(None).syscall(ctypes.c_long(number), KEYCTL_INVALIDATE, int(entry.name), 0, 0, 0)
-
-
 def _unless_gone(forget: Callable[[str], None]) -> Callable[[Entry], None]:
     def remove(entry: Entry) -> None:
         with suppress(OSError):
@@ -199,5 +191,5 @@ _ACTIONS: dict[str, Callable[[Entry], None]] = {
     "sysv-sem": _ipc("semctl"),
     "posix-shm": _unless_gone(realtime.forget_memory),
     "posix-mq": _unless_gone(realtime.forget_queue),
-    "key": _forget_key,
+    "key": _unless_gone(lambda number: kernel_keys.forget(int(number))),
 }

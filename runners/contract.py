@@ -140,7 +140,10 @@ class Running(Protocol):
         ...
 
     def close(self) -> None:
-        """Give back descriptors; called once, after poll() answered."""
+        """Give back descriptors, and end what is still there of this launch.
+
+        Called once: when nobody looks for a canary any more, or the harness broke meanwhile.
+        """
         ...
 
 

@@ -65,7 +65,7 @@ def attack(case, planted, told=None):
 
 
 def until_seen(watching, attempted, seconds=3.0):
-    """Look as the executor does, until something is seen or the time is over."""
+    """Look as an arm does, until something is seen or the time is over."""
     end = time.monotonic() + seconds
     while not isinstance(found := watching.look(attempted), Seen) and time.monotonic() < end:
         time.sleep(0.005)

@@ -147,7 +147,7 @@ class Watching:
         return ""
 
     def twin(self, attempted: Attempted) -> bool:
-        """An alive twin is the executor's to check."""
+        """An alive twin is the arm's to check."""
         del attempted
         return True
 
