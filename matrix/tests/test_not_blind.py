@@ -1,0 +1,209 @@
+"""The proof that the harness is not blind, on the sandboxes of this machine, as the present account.
+
+Where nothing is closed everything escapes; where one protection is taken away, what it closed escapes.
+Where ESCAPE_MATRIX_FACTS is "required" nothing is skipped: a sandbox that is missing fails.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from matrix import locate
+from matrix.load import load_backends, load_table
+from matrix.model import Backend, Leg, Listed, Reason, Verdict
+from matrix.record import Report
+from matrix.tests import samples
+from matrix.tests.blindness import misses, run, silences
+from matrix.tests.samples import ESCAPED, HELD, untested
+
+REQUIRED = os.environ.get("ESCAPE_MATRIX_FACTS") == "required"
+ROOT = sys.platform == "linux" and os.geteuid() == 0
+ABLATION = Path(__file__).with_name("ablation.toml")
+
+BUILT_IN = {column.id: column for column in load_backends(locate.backends())}
+CASES = {case.id: case for case in load_table(locate.table()).cases}
+OPEN = [
+    column.id
+    for column in BUILT_IN.values()
+    if column.wide_open and (ROOT or column.runner != "docker")  # who may ask a daemon of root's is root
+]
+
+READ = {"path-dotdot-read-absolute", "path-dotdot-read-relative", "path-dotdot-read-list"}
+LOST = {
+    "shares-net": {"lo-tcp4", "lo-udp-sendto", "lo-inbound-listen", "ux-abstract-connect"},
+    "shares-pid": {"proc-host-pid-limits", "proc-host-pid-pidfd", "pt-signal-kill", "left-daemon"},
+    "shares-proc": {"proc-host-pid-cmdline", "proc-host-pid-listing"},
+    "shares-ipc": {
+        *(f"ipc-sysv-{what}-{act}" for what in ("shm", "msg", "sem") for act in ("read", "write")),
+        *("ipc-posix-mq-read", "ipc-posix-mq-write"),
+    },
+    "same-session": {"tty-tiocsti"},
+    "outlives-parent": {"left-daemon"},
+    "inherits-environment": {
+        f"env-inherit-secret-{what}" for what in ("aws", "github", "api-key", "random", "program")
+    },
+    "shows-var-tmp": READ,
+    "gives-var-tmp": READ | {f"path-absolute-write-{how}" for how in ("overwrite", "append", "create")},
+    "gives-dev": {"ipc-posix-shm-read", "ipc-posix-shm-write"},
+}
+"""Columns of ablation.toml → those of all these rows that they let out."""
+
+
+def chosen(option: str, names: object) -> list[str]:
+    return [word for name in names for word in (option, name)]
+
+
+@pytest.fixture(scope="module")
+def opened(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """Every row without a sandbox and in every wide-open one."""
+    return run(tmp_path_factory.mktemp("open"), *chosen("--backend", ["null", *OPEN]))
+
+
+@pytest.fixture(scope="module")
+def ablated(tmp_path_factory: pytest.TempPathFactory) -> Report:
+    """The rows that single protections close, with each of those taken away, and with none."""
+    rows = chosen("--case", sorted(set().union(*LOST.values())))
+    columns = chosen("--backend", ["bubblewrap", *LOST])
+    return run(tmp_path_factory.mktemp("ablation"), "--backends", str(ABLATION), *rows, *columns)
+
+
+def must_be_there(report: Report, column: str) -> None:
+    if missing := report.column(column).missing:
+        (pytest.fail if REQUIRED else pytest.skip)(missing)
+
+
+@pytest.mark.real
+@pytest.mark.timeout(600)
+@pytest.mark.skipif(sys.platform != "linux", reason="the built-in rows and sandboxes are Linux's")
+class TestReal:
+    def test_without_a_sandbox_every_row_escapes_whose_control_is_seen(self, opened: Report) -> None:
+        assert [*silences(opened, BUILT_IN["null"], CASES)] == []
+
+    @pytest.mark.parametrize("column", OPEN)
+    def test_a_wide_open_sandbox_holds_only_what_is_listed(self, opened: Report, column: str) -> None:
+        must_be_there(opened, column)
+        assert [*silences(opened, BUILT_IN[column], CASES)] == []
+
+    @pytest.mark.parametrize("column", LOST)
+    def test_a_protection_taken_away_lets_out_what_it_closed(self, ablated: Report, column: str) -> None:
+        must_be_there(ablated, column)
+        assert [*misses(ablated, column, LOST[column], "bubblewrap", CASES)] == []
+
+
+def test_every_ablation_has_its_rows() -> None:
+    assert [column.id for column in load_backends(ABLATION)] == [*LOST]
+    assert all(LOST.values())
+
+
+# Doubles: reports that a blind harness would write.
+
+BOX = Backend(
+    id="box",
+    title="",
+    runner="box",
+    platforms=("linux",),
+    options={},
+    claims=None,
+    wide_open=True,
+    listed={
+        "left-daemon": Listed(why="its own processes"),
+        "lo-tcp4": Listed(why="as root alone", only="root"),
+        "lo-udp-sendto": Listed(why="here and there", only="sometimes"),
+    },
+)
+FAILED = Reason.CONTROL_FAILED
+TTY = {"dev.tty.legacy_tiocsti": "0", "CapEff": "0", "uid": "1000"}
+
+
+def said(case: str, verdict: Verdict, column: Backend, identity: str, host: Mapping[str, str]) -> list[str]:
+    leg = Leg(platform="linux", identity=identity)
+    cell = samples.cell(case, verdict, backend=column.id, leg=leg)
+    return [*silences(samples.report(cell, host=host), column, {case: CASES[case]})]
+
+
+@pytest.mark.parametrize(
+    ("case", "verdict", "identity", "quiet"),
+    [
+        ("lo-tcp6", ESCAPED, "user", True),
+        ("lo-tcp6", HELD, "user", False),
+        ("lo-tcp6", untested(), "user", False),
+        ("lo-tcp6", untested(Reason.FAULT), "user", False),
+        ("lo-tcp6", untested(Reason.UNCONFIRMED), "user", False),
+        ("lo-tcp6", untested(Reason.NO_CHANNEL), "user", True),
+        ("lo-tcp6", untested(FAILED, "unconfined: connect: ECONNREFUSED"), "user", False),
+        ("lo-tcp6", untested(Reason.NO_WORLD), "user", False),
+        ("lo-alt-protocols-sctp", untested(FAILED, "protocol 132: Protocol not supported"), "user", True),
+        ("lo-alt-protocols-sctp", untested(FAILED, "unconfined: connect: timed out"), "user", False),
+        ("lo-tcp6", untested(FAILED, "protocol 132: Protocol not supported"), "user", False),
+        ("tty-tiocsti", untested(FAILED, "unconfined: ioctl: EIO"), "user", True),  # TTY explains it
+        ("tty-state-leftover-raw", untested(FAILED, "unconfined: ioctl: EIO"), "user", False),
+        ("raw-icmp", untested(Reason.NOT_INSTALLED, "nothing"), "user", False),
+        ("left-daemon", HELD, "user", True),
+        ("left-daemon", untested(Reason.FAULT), "user", False),
+        ("left-daemon", ESCAPED, "user", False),  # a stale reason
+        ("lo-tcp4", HELD, "root", True),
+        ("lo-tcp4", HELD, "user", False),
+        ("lo-tcp4", ESCAPED, "user", True),
+        ("lo-tcp4", ESCAPED, "root", False),
+        ("lo-udp-sendto", HELD, "user", True),
+        ("lo-udp-sendto", ESCAPED, "user", True),
+    ],
+)
+def test_a_silence_is_told_and_only_a_silence(
+    case: str, verdict: Verdict, identity: str, *, quiet: bool
+) -> None:
+    told = said(case, verdict, BOX, identity, TTY)
+    assert [line.partition(":")[0] for line in told] == ([] if quiet else [case])
+
+
+def test_a_row_without_a_cell_is_told() -> None:
+    report = samples.report(samples.cell("lo-tcp6", ESCAPED, backend="box"))
+    assert [*silences(report, BOX, {case: CASES[case] for case in ("lo-tcp6", "raw-icmp")})] == [
+        "raw-icmp: no cell"
+    ]
+    assert [*misses(report, "box", {"lo-udp-sendto"}, "box", CASES)][-1] == "lo-udp-sendto: no cell"
+
+
+def test_what_cannot_be_started_in_the_world_is_no_silence() -> None:
+    firejail, why = (
+        replace(BOX, runner="firejail"),
+        "firejail is set-uid root, which gains nothing in a user namespace",
+    )
+    for case, quiet in (("raw-icmp", True), ("lo-tcp6", False)):
+        assert (said(case, untested(Reason.NOT_INSTALLED, why), firejail, "user", {}) == []) is quiet
+
+
+def test_the_bare_command_carries_every_channel() -> None:
+    bare = replace(BOX, runner="command", listed={})
+    assert said("lo-tcp6", untested(Reason.NO_CHANNEL), bare, "user", {}) != []
+
+
+@pytest.mark.parametrize(
+    ("strict", "without", "other", "quiet"),
+    [
+        (HELD, ESCAPED, HELD, True),
+        (HELD, HELD, HELD, False),
+        (HELD, untested(Reason.FAULT), HELD, False),
+        (ESCAPED, ESCAPED, HELD, False),
+        (untested(), ESCAPED, HELD, False),
+        (HELD, ESCAPED, ESCAPED, False),
+        (untested(FAILED, "unconfined: ioctl: EIO"), untested(FAILED), HELD, True),
+    ],
+)
+def test_an_ablation_that_shows_nothing_is_told(
+    strict: Verdict, without: Verdict, other: Verdict, *, quiet: bool
+) -> None:
+    report = samples.report(
+        samples.cell("tty-tiocsti", strict, backend="whole"),
+        samples.cell("lo-tcp4", HELD, backend="whole"),
+        samples.cell("tty-tiocsti", without, backend="less"),
+        samples.cell("lo-tcp4", other, backend="less"),
+        host=TTY,
+    )
+    assert (not [*misses(report, "less", {"tty-tiocsti"}, "whole", CASES)]) is quiet
