@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from matrix import locate
-from matrix.load import load_backends, load_table
+from matrix.load import load_table
+from matrix.load_backends import load_backends
 from matrix.model import Backend, Leg, Listed, Reason, Verdict
 from matrix.record import Report
 from matrix.tests import samples
