@@ -100,13 +100,12 @@ def _see_through(running: Running, end: float, during: Callable[[], None], last:
                 break
     errors = bytes(heard.kept.get(running.errors, b"")).decode("utf-8", "replace")[-4000:]
     ended = f"killed at the deadline ({exit_})" if late else str(exit_)
-    complaint = errors.strip().splitlines()[-1:] or [""]
     return Driven(
         argv=running.argv,
         output=bytes(heard.kept.get(running.output, b"")),
         errors=errors,
         exit=exit_,
-        ended=f"{ended}: {complaint[0][:300]}" if complaint[0] else ended,
+        ended=f"{ended}: {said}" if (said := complaint(errors)) else ended,
         at=at,
         close=running.close,
     )
@@ -122,3 +121,10 @@ def _listen(waiting: selectors.BaseSelector, heard: _Heard, seconds: float) -> b
         if not heard.take(key.fd):
             waiting.unregister(key.fd)
     return bool(events)
+
+
+def complaint(errors: str) -> str:
+    """The last line that a launcher wrote to standard error; an indented one only goes on with another's."""
+    lines = [line for line in errors.splitlines() if line.strip()]
+    begun = [line for line in lines if not line[0].isspace()]
+    return (begun or lines or [""])[-1].strip()[:300]

@@ -14,13 +14,14 @@ hostname sandbox
 new=/mnt # covered by a file system of our own, in this mount namespace only
 mount -t tmpfs -o mode=755,nosuid,nodev sandbox $new
 cd $new
-mkdir -p proc dev tmp old ".$workspace"
+mkdir -p proc dev tmp old
 for device in null zero urandom; do
     : >dev/$device
     mount --bind /dev/$device dev/$device
 done
 mount -t proc -o ro,nosuid,nodev,noexec proc proc # /proc/sys obeys the uid, not the capabilities
 mount -t tmpfs -o nosuid,nodev,mode=1777 tmp tmp
+mkdir -p ".$workspace" # now, as it may be below /tmp
 mount --bind "$workspace" ".$workspace"
 mount -o remount,bind,rw,nosuid,nodev ".$workspace"
 
@@ -29,11 +30,20 @@ read_only() { # SOURCE NAME
     mount -o remount,bind,ro,nosuid,nodev ".$2"
 }
 
+show() { # DIR with the mounts below it, which a user namespace lets nobody leave out
+    mkdir -p ".$1"
+    mount --rbind "$1" ".$1"
+    while read -r _ _ _ _ point _; do
+        case $point in
+        "$new$1" | "$new$1"/*) mount -o remount,bind,ro,nosuid,nodev "$(printf %b "$point")" ;;
+        esac
+    done </proc/self/mountinfo
+}
+
 while [ "$1" != -- ]; do
     case $1 in
     show)
-        mkdir -p ".$2"
-        read_only "$2" "$2"
+        show "$2"
         shift 2
         ;;
     link)
