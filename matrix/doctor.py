@@ -6,7 +6,7 @@ It plants nothing and starts no sandbox; the programs are asked for their versio
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from matrix.model import Backend, Case, Mechanism, Table
@@ -41,6 +41,7 @@ class Here:
     interpreter: str  # what attacks are run by
     interpreter_fault: str = ""  # why that will not work
     world: str = ""  # why there can be no network world
+    places: Mapping[str, str] = field(default_factory=dict[str, str])  # place → why nothing can be planted
     families: tuple[str, ...] = ()  # the distribution's ID and ID_LIKE
 
 
@@ -161,6 +162,8 @@ def _against(case: Case, here: Here) -> str:
     """Why the control of a row will fail; empty where nothing known stands against it."""
     if case.world and here.world:
         return "no network world"
+    if why := here.places.get(case.place):
+        return why
     facts = here.facts
     found = (
         [] if case.world else [f"{each.name}={facts[each.name]}" for each in defeating(facts, case.switches)]

@@ -39,7 +39,27 @@ def own(path: Path, identity: Identity, mode: int) -> None:
     path.chmod(mode)
 
 
+def hindrance(identity: Identity, place: str) -> str:
+    """Why nothing can be planted in that place here; empty where nothing known stands against it."""
+    root = os.geteuid() == 0
+    match place:
+        case "dev-shm" if not Path("/dev/shm").is_dir():  # noqa: S108
+            return "there is no /dev/shm"
+        case "run" if not root and not _runtime(identity).is_dir():
+            return f"{identity.name} has no runtime directory in /run/user"
+        case "root-owned" if not root:
+            return f"only root can plant in {ROOT_OWNED}"
+        case "root-owned" if not ROOT_OWNED.is_dir():
+            return f"there is no {ROOT_OWNED}"
+        case "second-mount" if not root:
+            return "only root can make a second mount"
+        case _:
+            return ""
+
+
 def _parent(run: Run, identity: Identity, place: str) -> Path:
+    if why := hindrance(identity, place):
+        raise Unplantable(why)
     match place:
         case "beside":
             return run.directory
@@ -50,36 +70,24 @@ def _parent(run: Run, identity: Identity, place: str) -> Path:
         case "var-tmp":
             return Path("/var/tmp")  # noqa: S108
         case "dev-shm":
-            return _existing(Path("/dev/shm"), "there is no /dev/shm")  # noqa: S108
+            return Path("/dev/shm")  # noqa: S108
         case "run":
             return Path("/run") if os.geteuid() == 0 else _runtime(identity)
         case "root-owned":
-            if os.geteuid() != 0:
-                raise Unplantable(f"only root can plant in {ROOT_OWNED}")
-            return _existing(ROOT_OWNED, f"there is no {ROOT_OWNED}")
+            return ROOT_OWNED
         case "second-mount":
             return _second_mount(run)
         case _:
             raise Unplantable(f"unknown place {place!r}")
 
 
-def _existing(path: Path, otherwise: str) -> Path:
-    if not path.is_dir():
-        raise Unplantable(otherwise)
-    return path
-
-
 def _runtime(identity: Identity) -> Path:
-    return _existing(
-        Path(f"/run/user/{identity.uid}"), f"{identity.name} has no runtime directory in /run/user"
-    )
+    return Path(f"/run/user/{identity.uid}")
 
 
 def _second_mount(run: Run) -> Path:
     """A tmpfs of the run's own, mounted once."""
     mount = run.directory / "second-mount"
-    if os.geteuid() != 0:
-        raise Unplantable("only root can make a second mount")
     if mount.is_mount():
         return mount
     mount.mkdir(exist_ok=True)

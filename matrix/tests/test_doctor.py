@@ -109,6 +109,13 @@ def test_without_a_world_its_rows_are_inconclusive() -> None:
     assert "world       user namespaces are off" in "\n".join(tell(found))
 
 
+def test_a_place_where_this_account_cannot_plant_is_inconclusive() -> None:
+    table = replace(TABLE, cases=(row("path-root-owned", "terminal", place="root-owned"), *TABLE.cases))
+    here = replace(HERE, places={"root-owned": "only root can plant in /srv"})
+    found = examine(table, BACKENDS, find, here)
+    assert found.outlooks[0].inconclusive == {"path-root-owned": "only root can plant in /srv"}
+
+
 def test_a_switch_that_the_world_sets_itself_is_no_obstacle() -> None:
     assert not examined(**{"net.ipv4.ping_group_range": "1 0"}).obstacles
 

@@ -14,6 +14,7 @@ from matrix.errors import Code
 from matrix.load_backends import make_runner
 from matrix.material import read
 from matrix.model import Backend
+from matrix.places import hindrance
 from matrix.selection import Asked, platform, select
 from matrix.verbs import options
 from matrix.visible import visible
@@ -56,6 +57,7 @@ def act(args: argparse.Namespace) -> int:
         interpreter=path,
         interpreter_fault=fault,
         world=standing.why if isinstance(standing, world.Impossible) else "",
+        places={row.place: why for row in material.table.cases if (why := hindrance(identity, row.place))},
         families=host.families(machine),
     )
     found = examine(material.table, material.backends, find, here)
@@ -131,7 +133,7 @@ def _obstacles(found: Examination) -> Iterator[str]:
 
 def _outlooks(found: Examination) -> Iterator[str]:
     yield ""
-    yield "What a run can prove of each mechanism"
+    yield "What a run can prove of each mechanism, as far as can be known before one"
     width = max((len(each.mechanism) for each in found.outlooks), default=0)
     for each in found.outlooks:
         name = each.mechanism.ljust(width)
