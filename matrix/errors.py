@@ -1,4 +1,4 @@
-"""What went wrong, where, and what to do about it: one exception class for each code that a mistake ends with.
+"""What went wrong, where, and what to do about it: one class for each exit code that a mistake ends with.
 
 A person's mistake never ends in a traceback. Whoever finds one collects all of them as `Problem`s
 and raises once; the command line prints one line each and ends with the class's code.
