@@ -61,7 +61,10 @@ def columns(tmp_path: Path) -> Path:
 
 def run(tmp_path: Path, *arguments: str, program: tuple[str, ...] = ("matrix", "run")):
     environment = {**os.environ, "PYTHONPATH": str(TABLE.parent.parent)}
-    command = [sys.executable, "-m", *program, *arguments]
+    alone = (
+        ("-n", "1") if program[0] == "matrix" and "-n" not in arguments else ()
+    )  # workers take time to start
+    command = [sys.executable, "-m", *program, *arguments, *alone]
     return subprocess.run(
         command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
     )
