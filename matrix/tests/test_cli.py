@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import IO
 
 import pytest
 
@@ -101,24 +102,18 @@ def test_a_claim_that_names_nothing_stops_a_run(tmp_path: Path, capsys: pytest.C
     assert "did you mean filesystem-write" in capsys.readouterr().err
 
 
+def list_cases(folder: Path, output: IO[str]) -> subprocess.CompletedProcess[str]:
+    """`list cases` in a process of its own, printed to where it may not arrive."""
+    program = "import sys; from matrix.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", program, "list", "cases"]
+    return subprocess.run(command, cwd=folder, stdout=output, stderr=subprocess.PIPE, text=True, check=False)
+
+
 def test_output_that_cannot_be_written_is_no_success(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     with os.fdopen(writer, "w") as nobody:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "import sys; from matrix.cli import main; sys.exit(main())",
-                "list",
-                "cases",
-            ],
-            cwd=tmp_path,
-            stdout=nobody,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = list_cases(tmp_path, nobody)
     assert done.returncode == Code.CANNOT_WRITE
     assert "Traceback" not in done.stderr
 
@@ -127,20 +122,7 @@ def test_a_full_disk_behind_the_output_is_told(tmp_path: Path) -> None:
     if not Path("/dev/full").exists():
         pytest.skip("no /dev/full on this machine to stand for a full disk")
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [
-                sys.executable,
-                "-c",
-                "import sys; from matrix.cli import main; sys.exit(main())",
-                "list",
-                "cases",
-            ],
-            cwd=tmp_path,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        done = list_cases(tmp_path, full)
     assert done.returncode == Code.CANNOT_WRITE
     assert "Traceback" not in done.stderr
 
