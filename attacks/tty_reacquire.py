@@ -38,6 +38,8 @@ def wait(target, ready):
             break
         except OSError:
             time.sleep(0.005)
+    else:
+        return  # still another's: who may push without having it has not reacquired anything
     time.sleep(0.1)
     push(target)
 

@@ -94,6 +94,15 @@ def test_whoever_stayed_takes_the_terminal_and_pushes(libc, monkeypatch, platfor
     assert fake.calls == [*[("ioctl", 0, numbers["TIOCSCTTY"], 0)] * 3, *pushes(numbers)]
 
 
+def test_whoever_stayed_and_never_got_the_terminal_does_not_push(libc, monkeypatch):
+    fake = libc(refuse=errno.EPERM)
+    for name in ("setsid", "closerange", "write"):
+        monkeypatch.setattr(os, name, lambda *_: None)
+    monkeypatch.setattr(load("tty_reacquire"), "LONGEST", 0.02)
+    load("tty_reacquire").wait(target(), -1)
+    assert {call[2] for call in fake.calls} == {LINUX["TIOCSCTTY"]}
+
+
 def test_force_is_asked_for_with_one(libc, monkeypatch):
     fake = libc()
     monkeypatch.setattr(os, "setsid", lambda: None)
