@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from matrix import locate
+from matrix.errors import DataError
 from matrix.load import load_table
 from matrix.load_backends import load_backends
 from matrix.model import Backend, Leg, Listed, Reason, Verdict
@@ -100,6 +101,18 @@ class TestReal:
 def test_every_ablation_has_its_rows() -> None:
     assert [column.id for column in load_backends(ABLATION)] == [*LOST]
     assert all(LOST.values())
+
+
+def test_a_reason_may_say_when_it_holds(tmp_path: Path) -> None:
+    column = '[box]\ntitle = "box"\nrunner = "bubblewrap"\nplatforms = ["linux"]\noptions.mode = "open"\n'
+    column += "[box.listed]\n"
+    (tmp_path / "box.toml").write_text(column + 'one = "why"\ntwo.root = "why"\n')
+    [box] = load_backends(tmp_path / "box.toml")
+    assert box.listed == {"one": Listed(why="why"), "two": Listed(why="why", only="root")}
+    for wrong in ('one.root = "a"\none.user = "b"', 'one.never = "a"', 'one.root = ""', "one = {}"):
+        (tmp_path / "box.toml").write_text(column + wrong)
+        with pytest.raises(DataError):
+            load_backends(tmp_path / "box.toml")
 
 
 # Doubles: reports that a blind harness would write.
