@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
@@ -66,10 +67,14 @@ def new_attack(tree: Tree, table: Table, id_: str, *, mechanism: str, witness: s
 
 
 def new_case(tree: Tree, table: Table, id_: str, *, attack: str, mechanism: str, witness: str) -> list[Path]:
-    """One more row for an attack: like its last one, or, if it has none, from what its file says."""
+    """One more row for an attack: like its row of the nearest id, or, without one, as its file says."""
     _free(id_, table)
     _known("attack", attack, [path.stem for path in tree.attacks.glob("[a-z]*.py")])
-    like = next((case for case in reversed(table.cases) if case.attack == attack), None)
+    like = max(
+        (case for case in table.cases if case.attack == attack),
+        key=lambda case: SequenceMatcher(None, case.id, id_).ratio(),
+        default=None,
+    )
     if like is not None:
         row = _written(like) | {
             "id": id_,

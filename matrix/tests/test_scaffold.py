@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -54,14 +55,17 @@ def test_a_new_attack(tree: Tree) -> None:
     assert [case.id for case in cases] == ["good", "bad", "lo-new"]
 
 
-def test_a_new_case_is_like_the_last_one_of_its_attack(tree: Tree) -> None:
+def test_a_new_case_is_like_the_one_of_its_attack_with_the_nearest_name(tree: Tree) -> None:
     table = load_table(tree.testdata / "egress-cases.json")
-    written = new_case(tree, table, "lo-again", attack="lo_tcp", mechanism="", witness="")
+    good = next(case for case in table.cases if case.id == "good")
+    others = [replace(good, id=name, args={"address": "::1"}) for name in ("a-first", "z-last")]
+    table = replace(table, cases=(others[0], *table.cases, others[1]))
+    written = new_case(tree, table, "good-again", attack="lo_tcp", mechanism="", witness="")
     assert kinds(tree) == ["not-filled-in"]
     fill_in(*written)
     assert kinds(tree) == []
-    like, case = load_table(tree.testdata / "egress-cases.json").cases[-2:]
-    assert (case.args, case.plant, case.decisive) == (like.args, like.plant, like.decisive)
+    case = load_table(tree.testdata / "egress-cases.json").cases[-1]
+    assert (case.args, case.plant, case.decisive) == (good.args, good.plant, good.decisive)
 
 
 def test_the_first_row_of_a_mechanism_makes_its_file(tree: Tree) -> None:
