@@ -94,6 +94,7 @@ def throw_away():
     try:
         launch()
     finally:
+        builtins.open, os.open = real_open, real_os_open  # to remove it, names must mean themselves again
         shutil.rmtree(copy)
 
 
