@@ -102,10 +102,10 @@ class Run:
             return False
 
 
-def forget_base() -> None:
-    """Take away the directory of runs, if no other run is in it."""
+def forget_parent(run: Run) -> None:
+    """Take away the directory that a run lay in, if no other run is in it."""
     with contextlib.suppress(OSError):
-        base().rmdir()
+        run.directory.parent.rmdir()
 
 
 def earlier_runs() -> list[Run]:

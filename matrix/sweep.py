@@ -20,7 +20,7 @@ from pathlib import Path
 
 import psutil
 
-from matrix.ledger import Entry, Run, earlier_runs, forget_base
+from matrix.ledger import Entry, Run, earlier_runs, forget_parent
 from matrix.witnesses import kernel_keys, realtime
 
 FILES = 8192  # open files
@@ -52,7 +52,7 @@ def sweep(run: Run) -> list[str]:
     stuck += _unmount(run.directory)
     stuck += _end(_survivors(run))
     shutil.rmtree(run.directory, ignore_errors=True)
-    forget_base()
+    forget_parent(run)
     reap()
     if run.directory.exists():
         stuck.append(f"{run.directory} could not be removed")
