@@ -246,8 +246,15 @@ class Arm:
             if not row.launched:
                 continue
             self._look(row, row.attempted)
-            if isinstance(row.sighting, Nothing) and (why := _check(row.witness)):
+            if isinstance(row.sighting, Nothing) and (why := self._outlived(row) or _check(row.witness)):
                 row.sighting = Blind(why=why)
+
+    def _outlived(self, row: _Row) -> str:
+        """Why nothing of the attempt could still be there when the launcher ended; empty when it could."""
+        stayed, lasts = self.driven.stayed, row.witness.lasts
+        if stayed <= lasts:
+            return ""
+        return f"what was left ends by itself, and the launcher stayed {stayed:.1f} s after its last word"
 
     def again(self, case: Case) -> Sighting:
         """One more look for a row's canary, at any time before this arm is closed."""
@@ -265,6 +272,7 @@ class Arm:
             argv=self.driven.argv,
             exit=self.driven.exit,
             errors=self.driven.errors,
+            late=self.driven.late,
         )
 
     def _twin(self, row: _Row) -> TwinAnswer:

@@ -26,6 +26,8 @@ class Driven:
     exit: Exit = Exit()
     ended: str = ""  # how it ended, for a person
     at: float = 0.0  # monotonic time of the launcher's exit
+    late: bool = False  # killed at the deadline
+    stayed: float = 0.0  # seconds from the command's last word to the launcher's exit
     close: Callable[[], None] = lambda: None  # takes away what the runner itself still holds of it
 
 
@@ -78,6 +80,7 @@ def drive(
 def _see_through(running: Running, end: float, during: Callable[[], None], last: bytes) -> Driven:
     heard = _Heard()
     late = False
+    spoken = 0.0  # when the last word was heard
     with selectors.DefaultSelector() as waiting:
         for descriptor in {running.output, running.errors} - {-1}:
             os.set_blocking(descriptor, False)
@@ -85,6 +88,8 @@ def _see_through(running: Running, end: float, during: Callable[[], None], last:
             waiting.register(descriptor, selectors.EVENT_READ)
         while (exit_ := running.poll()) is None:
             _listen(waiting, heard, TICK)
+            if not spoken and last in heard.kept[running.output][-TAIL:]:
+                spoken = time.monotonic()
             during()
             if not late and time.monotonic() > end:
                 late = True
@@ -107,6 +112,8 @@ def _see_through(running: Running, end: float, during: Callable[[], None], last:
         exit=exit_,
         ended=f"{ended}: {said}" if (said := complaint(errors)) else ended,
         at=at,
+        late=late,
+        stayed=at - spoken if spoken else 0.0,
         close=running.close,
     )
 

@@ -116,6 +116,10 @@ class Unplanted:
 Sighting = Seen | Nothing | Blind | Unplanted
 
 
+NO_ANSWER = frozenset({0, 126, 127, *range(129, 193)})
+"""Exit codes that are no refusal to start: content, not executable, not found, ended by a signal."""
+
+
 class TwinAnswer(StrEnum):
     """What became of the allowed act beside an attempt."""
 
@@ -134,3 +138,10 @@ class Observation:
     argv: tuple[str, ...] = ()
     exit: Exit | None = None
     errors: str = ""  # the end of what the launcher printed on standard error
+    late: bool = False  # the launcher was killed at its deadline
+
+    @property
+    def declined(self) -> bool:
+        """Whether the launcher said no: it ended by its own will, in time, with a code and a message."""
+        ended = self.exit is not None and not self.exit.signal and self.exit.code not in NO_ANSWER
+        return ended and not self.late and bool(self.errors.strip())

@@ -59,9 +59,9 @@ def request(nonce: str, tasks: list[Task]) -> str:
 class _Spoken:
     """What has been heard of one attempt so far."""
 
-    begun: bool = False
+    begun: int = 0
     steps: list[str] = field(default_factory=list[str])
-    said: dict[str, Any] = field(default_factory=dict[str, Any])
+    said: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
     end: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
@@ -86,11 +86,11 @@ def read(nonce: str, tasks: list[Task], output: bytes, *, ended: str) -> Transcr
             continue
         match kind:
             case "begin":
-                one.begun = True
+                one.begun += 1
             case "step" if len(one.steps) < STEPS:
                 one.steps.append(str(line.get("step"))[:80])
-            case "said" if not one.said:
-                one.said = line
+            case "said" if len(one.said) < STEPS:
+                one.said.append(line)
             case "end" if not one.end:
                 one.end = line
             case _:
@@ -130,10 +130,12 @@ def _attempted(task: Task, spoken: _Spoken, ended: str) -> Attempted:
 
 
 def _said(spoken: _Spoken, ended: str) -> Said:
-    said, end = spoken.said, spoken.end
+    end = spoken.end
     if not spoken.begun:
         return Silent(why=f"the launcher ended before this attempt: {ended}")
-    if not said:
+    if spoken.begun > 1 or len(spoken.said) > 1:
+        return _several(spoken.said)
+    if not spoken.said:
         if not end:
             return Silent(why=f"the attempt was cut off: {ended}")
         if end.get("late"):
@@ -141,6 +143,19 @@ def _said(spoken: _Spoken, ended: str) -> Said:
         if number := int(_number(end.get("signal"))):
             return Died(signal=number)
         return Silent(why="the attempt ended without a word")
+    return _word(spoken.said[0])
+
+
+def _several(all_of_them: list[dict[str, Any]]) -> Said:
+    """An attempt that ran more than once: no refusal counts, and whatever came back in one of them does."""
+    words = [_word(said) for said in all_of_them]
+    acted = [word for word in words if isinstance(word, Acted)]
+    if acted:
+        return Acted(trace="\n".join(word.trace + word.inside for word in acted))
+    return Silent(why="the attempt ran more than once, and its answers are not one launch's")
+
+
+def _word(said: dict[str, Any]) -> Said:
     match said.get("said"):
         case "refused":
             return Refused(errno=int(_number(said.get("errno"))))

@@ -42,6 +42,11 @@ FAULTS = frozenset(
         errno.EAGAIN,
         errno.ENAMETOOLONG,
         errno.ENOEXEC,
+        errno.EFBIG,
+        errno.E2BIG,
+        errno.ETXTBSY,
+        errno.ENOLCK,
+        errno.EADDRINUSE,
     }
 )
 """Errors of the attack or of the host: never a refusal by the sandbox."""
@@ -101,7 +106,7 @@ def _what_it_said(case: Case, bracket: Bracket) -> Held | Untested:
     decided = case.decisive in attempted.steps
     last = attempted.steps[-1] if attempted.steps else "nothing"
     match attempted.said:
-        case NotStarted(why=why) if case.subject == "launch":
+        case NotStarted(why=why) if case.subject == "launch" and bracket.attempt.declined:
             return Held(evidence=f"declined: {why}")  # its twin is the benign launch, which must start
         case NotStarted(why=why):
             return _untested(Reason.NOT_STARTED, why)

@@ -69,6 +69,18 @@ WRITE = Case(
     twin="same-call",
     seconds=2,
 )
+LEFT = Case(
+    id="left",
+    title="A process stays",
+    mechanism="leftover-process",
+    platforms=("linux", "macos"),
+    attack="left_daemon",
+    args={"how": "setsid"},
+    witness="survivor",
+    decisive="fork",
+    alone=True,
+    seconds=2,
+)
 ROWS = (TCP, READ, WRITE)
 
 

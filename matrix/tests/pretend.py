@@ -7,6 +7,7 @@ runs the in-sandbox launcher, or by not running it at all.
 import builtins
 import json
 import os
+import resource
 import runpy
 import shutil
 import signal
@@ -163,6 +164,28 @@ def lie_unheard():
     """Prints lines that look like reports, with a nonce of its own."""
     print('em00 {"kind": "hello"}')
     print('em00 {"kind": "said", "said": "refused", "errno": 1}')
+
+
+def twice():
+    """Runs the command confined, and then once more without."""
+    if os.fork() == 0:
+        hold()
+        os._exit(0)
+    os.wait()
+    launch()
+
+
+def file_size():
+    """Lets no file grow: a fault of every write, and not a refusal of the outside."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    launch()
+
+
+def lingering():
+    """Leaves everything alive, and stays itself until that has ended of its own accord."""
+    launch()
+    sys.stdout.flush()
+    time.sleep(4.5)
 
 
 def flood():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +16,7 @@ from matrix.plan import Unit
 from matrix.record import amended
 from matrix.smoke import smoke
 from matrix.sweep import sweep
-from matrix.tests.doubles import READ, ROWS, TCP, WRITE, Double, judged
+from matrix.tests.doubles import LEFT, READ, ROWS, TCP, WRITE, Double, judged
 from matrix.witnesses import tcp
 from runners.contract import Identity
 
@@ -88,6 +89,25 @@ def test_a_throw_away_copy_of_the_workspace_is_over_refusal() -> None:
     verdict = judged("throw_away", [WRITE])["write"].verdict
     assert isinstance(verdict, Untested)
     assert verdict.reason is Reason.OVER_REFUSED
+
+
+def test_a_command_that_ran_twice_is_judged_by_both() -> None:
+    found = judged("twice", [READ, WRITE])
+    assert all(isinstance(one.verdict, Escaped) for one in found.values())
+
+
+def test_what_cannot_be_written_anywhere_is_not_held() -> None:
+    verdict = judged("file_size", [replace(WRITE, twin="alive")])["write"].verdict
+    assert isinstance(verdict, Untested)
+    assert verdict.reason is Reason.FAULT
+
+
+def test_a_launcher_that_outstays_what_was_left_proves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was left expires by itself; nobody ended it."""
+    monkeypatch.setattr(arm, "START", 8.0)
+    verdict = judged("lingering", [LEFT])["left"].verdict
+    assert isinstance(verdict, Untested)
+    assert "stayed" in verdict.evidence
 
 
 def test_a_canary_after_the_exit_has_escaped() -> None:

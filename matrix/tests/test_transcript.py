@@ -106,3 +106,21 @@ def test_any_bytes_can_be_read(noise: bytes) -> None:
     found = read(NONCE, [TASK], output, ended="x")
     assert found.hello
     assert isinstance(found.attempts["row"].said, Silent)
+
+
+def test_an_attempt_that_ran_twice_was_not_refused() -> None:
+    """A launcher that runs the command confined, then once more without: only one of them was refused."""
+    refused = said(said="refused", errno=13)
+    for twice in ((BEGIN, refused, END, BEGIN, refused, END), (BEGIN, refused, refused, END)):
+        assert isinstance(heard(*twice).said, Silent)
+    acted = said(said="acted", trace="canary", inside="")
+    for order in ((refused, acted), (acted, refused)):
+        found = heard(BEGIN, order[0], END, BEGIN, order[1], END).said
+        assert found == Acted(trace="canary", inside="")
+
+
+def test_a_private_copy_in_one_of_two_runs_is_none() -> None:
+    copy = said(said="acted", trace="", inside="here")
+    found = heard(BEGIN, copy, END, BEGIN, copy, END).said
+    assert isinstance(found, Acted)
+    assert not found.inside

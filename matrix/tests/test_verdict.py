@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import signal
+from dataclasses import replace
 
 import pytest
 
@@ -20,7 +21,7 @@ from matrix.evidence import (
     TwinAnswer,
     Unsupported,
 )
-from matrix.model import Escaped, Held, Reason
+from matrix.model import Escaped, Held, Reason, Untested, Verdict
 from matrix.tests.judging import (
     AFTER,
     ALL_SAID,
@@ -36,10 +37,12 @@ from matrix.tests.judging import (
     SEEN,
     SIGHTINGS,
     UNPLANTED,
+    Arms,
     reason,
     verdict,
 )
-from matrix.verdict import FAULTS
+from matrix.verdict import FAULTS, judge
+from runners.contract import Exit
 
 
 @pytest.mark.parametrize("said", ALL_SAID, ids=repr)
@@ -79,6 +82,7 @@ def test_a_fault_is_no_refusal(code: int) -> None:
 
 def test_the_faults_are_the_list_of_the_design() -> None:
     listed = "EFAULT EINVAL EMFILE ENFILE ENOMEM ENOBUFS ENOSPC EDQUOT EINTR EAGAIN ENAMETOOLONG ENOEXEC"
+    listed += " EFBIG E2BIG ETXTBSY ENOLCK EADDRINUSE"
     assert {errno.errorcode[code] for code in FAULTS} == set(listed.split())
 
 
@@ -155,6 +159,31 @@ def test_a_time_out_is_a_refusal_only_for_network_rows_with_quick_controls() -> 
     assert reason(NETWORK, said=TimedOut(), closing_seconds=0.5) is Reason.FAULT
     assert isinstance(verdict(NETWORK, said=TimedOut(), closing_seconds=0.49), Held)
     assert reason(NETWORK, said=TimedOut(), control_seconds=0, closing_seconds=0) is Reason.FAULT
+
+
+@pytest.mark.parametrize(
+    ("exit_", "errors", "late", "expected"),
+    [
+        (Exit(code=1), "box: refusing the link", "", Held),
+        (Exit(code=1), "", "", Untested),  # no message: it may have failed at anything
+        (Exit(code=0), "box: warning", "", Untested),  # content, though nothing was heard inside
+        (Exit(code=126), "sh: box: not executable", "", Untested),
+        (Exit(code=127), "sh: box: not found", "", Untested),
+        (Exit(code=139), "Segmentation fault", "", Untested),
+        (Exit(signal=11), "box: oops", "", Untested),
+        (Exit(code=1), "box: still waiting", "killed at the deadline", Untested),  # killed at the deadline
+        (None, "box: oops", "", Untested),
+    ],
+)
+def test_a_launch_is_declined_by_a_code_and_a_message(
+    exit_: Exit | None, errors: str, late: str, expected: type[Verdict]
+) -> None:
+    launch = replace(CASE, subject="launch", alone=True)
+    bracket = Arms(said=NotStarted(why="exit code 1"), steps=()).bracket()
+    bracket = replace(bracket, attempt=replace(bracket.attempt, exit=exit_, errors=errors, late=bool(late)))
+    found = judge(launch, bracket)
+    assert isinstance(found, expected)
+    assert not isinstance(found, Untested) or found.reason is Reason.NOT_STARTED
 
 
 def test_a_trace_that_turned_up_inside_is_a_private_copy() -> None:

@@ -95,6 +95,9 @@ class Witness(Protocol):
     patience: float
     """Seconds after that within which a control's canary must have been seen."""
 
+    lasts: float
+    """Seconds for which what an attempt leaves behind is there at least, before it ends by itself."""
+
     def __init__(self, ground: Ground) -> None:
         """Keep the ground; plant nothing yet."""
         ...
@@ -134,6 +137,7 @@ class Watching:
     transient = False
     grace = 0.0
     patience = 0.5
+    lasts = float("inf")
 
     def __init__(self, ground: Ground) -> None:
         """Keep the ground."""

@@ -16,6 +16,7 @@ class Witness(Watching):
     """Types the canary once the launcher is gone. Nobody reads the terminal but who should not."""
 
     transient = True
+    lasts = 3.0  # whoever stayed listens for 4 s
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)

@@ -28,6 +28,7 @@ class Witness(Watching):
     transient = True
     grace = GRACE
     patience = 2.0  # seconds that an unconfined stray may take to be noticed
+    lasts = 2.0  # a stray beats for 4 s, of which a row may spend 1.5 s before the launcher's last word
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)

@@ -19,6 +19,8 @@ class Witness(Watching):
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         self.terminal: OuterTerminal | None = None
+        if ground.case.args.get("way") == "wait":
+            self.lasts = 1.5  # who waits for the terminal gives up after 2 s
 
     def plant(self) -> Planted:
         """Open the terminal; the attack is told the token alone."""
