@@ -41,6 +41,8 @@ def find(target):
                 continue
             if text.startswith(target.mark.encode()):
                 return number, text
+    if refusal and target.act != "read":
+        raise RuntimeError("the look was refused, which says nothing of the act: %s" % refusal)
     if refusal:
         raise refusal
     return None

@@ -7,11 +7,15 @@ Source: phylum-dev/birdcage#32; anthropic-experimental/sandbox-runtime README; c
 """
 
 import ctypes
+import errno
 import socket
 import stat
 import struct
 
 import syscalls
+
+# A stranger's socket: nothing to read, not connected, listening, of another kind, hung up.
+SILENT = (errno.EAGAIN, errno.ENOTCONN, errno.EINVAL, errno.EOPNOTSUPP, errno.ECONNRESET, errno.ECONNREFUSED)
 
 
 def find(mark):
@@ -23,8 +27,11 @@ def find(mark):
         try:
             if one.recv(len(mark), socket.MSG_PEEK | socket.MSG_DONTWAIT) == mark:
                 return one
-        except OSError:
-            pass  # a stranger's, or one that has nothing to say
+        except OSError as error:
+            if error.errno not in SILENT:
+                raise RuntimeError(
+                    "the look was refused, which says nothing of the act: %s" % error
+                ) from None
         one.detach()
     return None
 

@@ -196,7 +196,8 @@ def main():
     sys.path.insert(0, os.path.dirname(os.path.abspath(sys.argv[0])))
     if len(request["attempts"]) > MANY:
         load_once(task["attack"] for task in request["attempts"])
-    out = os.dup(1)  # attacks may do what they like to descriptor 1
+    # Attacks may do what they like to descriptor 1, and one of the standard three may be closed.
+    out = fcntl.fcntl(1, fcntl.F_DUPFD_CLOEXEC, 3)
 
     def speak_line(facts):
         # A line break first: an attack may have printed half a line.

@@ -7,21 +7,21 @@ Sources: proc(5); CVE-2019-19921; CVE-2025-52881.
 
 import os
 
+import syscalls
+
 
 def attempt(target):
     """Reopen for writing, or change the mode, of the file that the harness left open."""
     target.step("look")
-    try:
-        found = os.fstat(target.descriptor).st_ino
-    except OSError:
-        found = 0
-    if found != target.inode:
-        return target.absent("descriptor %d is not the harness's file here" % target.descriptor)
+    file = (target.device, target.inode)
+    numbers = [number for number, is_ in syscalls.inherited() if (is_.st_dev, is_.st_ino) == file]
+    if not numbers:
+        return target.absent("descriptors 3 to 8191: none is the harness's file")
     target.step("reopen")
     if target.way == "fchmod":
-        os.fchmod(target.descriptor, target.mode)
+        os.fchmod(numbers[0], target.mode)
         return "changed the mode"
-    descriptor = os.open(target.way % target.descriptor, os.O_RDWR)
+    descriptor = os.open(target.way % numbers[0], os.O_RDWR)
     target.step("write")
     os.pwrite(descriptor, target.token.encode(), 0)
     return "wrote through %s" % target.way

@@ -19,7 +19,10 @@ def attempt(target):
     target.step("find")
     if not syscalls.is_victim(target):
         return target.absent(syscalls.unseen(target))
-    process = syscalls.syscall("pidfd_open", target.pid, 0) if target.call == "pidfd_send_signal" else 0
+    process = 0
+    if target.call == "pidfd_send_signal":
+        target.step("pidfd_open")
+        process = syscalls.syscall("pidfd_open", target.pid, 0)
     target.step(target.call)
     if target.call == "kill":
         os.kill(target.pid, number)

@@ -23,12 +23,24 @@ def attempt(target):
     target.step("meet")
     target.meet()
     own = b"own" + os.urandom(12).hex().encode()
-    target.step("own datagram")
-    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(own, ("127.0.0.1", target.port))
+    said = speak(own, target.port)
     heard = payloads(link, struct.pack("!H", target.port), own)
+    if not heard:
+        raise RuntimeError(
+            "nothing was overheard, not even a datagram of our own: %s" % (said or "it was sent")
+        )
     if set(heard) == {own}:
         return target.absent("on %s, where our own datagram was overheard" % target.interface)
     return b" ".join(heard)
+
+
+def speak(own, port):
+    """Send our own; why that was refused, which says nothing of what could be overheard."""
+    try:
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(own, ("127.0.0.1", port))
+    except OSError as error:
+        return str(error)
+    return ""
 
 
 def payloads(link, port, last):

@@ -103,7 +103,7 @@ class TestListening:
         said, facts, steps = run("lo_inbound_listen", bind="127.0.0.1", own="127.0.0.1", port=free, **met)
         assert said == "acted"
         assert "our own client" in facts["inside"]
-        assert steps == ["socket", "bind", "listen", "meet", "own client"]
+        assert steps == ["socket", "bind", "listen", "meet"]
 
     def test_a_harness_in_the_queue_is_served_first(self, free, met, monkeypatch):
         launcher = load("launcher")
@@ -117,6 +117,32 @@ class TestListening:
         with guests[0] as guest:
             assert guest.recv(4096).decode() == TOKEN
         assert (said, facts["inside"]) == ("acted", "")
+
+    def test_a_refused_client_of_our_own_shuts_nobody_out(self, free, met, monkeypatch):
+        launcher = load("launcher")
+        guests = []
+
+        def refuse(*_):
+            raise PermissionError(1, "Operation not permitted")
+
+        def connect(_):
+            guests.append(socket.create_connection(("127.0.0.1", free), timeout=2))
+            monkeypatch.setattr(socket.socket, "connect", refuse)
+
+        monkeypatch.setattr(launcher.Target, "meet", connect)
+        said, facts, _ = run("lo_inbound_listen", bind="127.0.0.1", own="127.0.0.1", port=free, **met)
+        with guests[0] as guest:
+            assert guest.recv(4096).decode() == TOKEN
+        assert (said, facts["inside"]) == ("acted", "")
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends open
+    def test_a_refused_client_of_our_own_alone_is_no_refusal(self, free, met, monkeypatch):
+        def refuse(*_):
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(socket.socket, "connect", refuse)
+        with pytest.raises(RuntimeError, match="nobody came"):
+            run("lo_inbound_listen", bind="127.0.0.1", own="127.0.0.1", port=free, **met)
 
 
 @LINUX

@@ -106,7 +106,7 @@ def test_a_listing_without_the_victim_must_have_oneself(monkeypatch):
 
 def test_a_descriptor_that_is_another_file_is_left_alone(tmp_path):
     with (tmp_path / "other").open("w") as other:
-        told = {"descriptor": other.fileno(), "inode": 1, "token": TOKEN, "mode": 0o646}
+        told = {"device": os.fstat(other.fileno()).st_dev, "inode": 1, "token": TOKEN, "mode": 0o646}
         for way in ("/proc/self/fd/%d", "fchmod"):
             assert run("proc_fd_reopen", way=way, **told)[0] == "absent"
     assert (tmp_path / "other").read_text() == ""

@@ -83,7 +83,8 @@ def verdicts(runner: str, options: dict[str, object], pattern: str) -> dict[str,
     try:
         setting = Setting(run=run, identity=Identity.current())
         leg = Leg(platform="linux", identity="root")
-        cells = execute(unit, started, setting, leg)
+        cells, vigil = execute(unit, started, setting, leg)
+        vigil.end()
     finally:
         started.close()
         shutil.rmtree(run.directory, ignore_errors=True)

@@ -35,14 +35,14 @@ class Witness(Watching):
         self.file = (0, 0)  # device and inode: a descriptor's number may come to mean another file
 
     def plant(self) -> Planted:
-        """Open it twice; the attack is told the descriptor, and by what number the file is known."""
+        """Open it twice; the attack is told by what numbers the file is known."""
         self.folder = self.ground.place(self.ground.case.place)
         path = self.ground.file(self.folder / "outside.txt", "as planted", BEFORE)
         self.open = [os.open(path, os.O_RDONLY), os.open(path, os.O_RDWR)]
         self.file = _known(self.open[0])
         told = {
-            "descriptor": self.open[0],
-            "inode": path.stat().st_ino,
+            "device": self.file[0],
+            "inode": self.file[1],
             "token": self.ground.token,
             "mode": TOLD,
         }
