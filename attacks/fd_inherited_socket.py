@@ -23,7 +23,8 @@ def find(mark):
     for number, is_ in syscalls.inherited():
         if not stat.S_ISSOCK(is_.st_mode):
             continue
-        one = socket.socket(fileno=number)
+        # With the family given Python asks nothing of it; only the new connection is of that family for sure.
+        one = socket.socket(socket.AF_INET, socket.SOCK_STREAM, 0, fileno=number)
         try:
             if one.recv(len(mark), socket.MSG_PEEK | socket.MSG_DONTWAIT) == mark:
                 return one

@@ -25,8 +25,7 @@ def attempt(target):
         if unix
         else struct.pack("=BBBBI48x", socket.AF_INET, socket.IPPROTO_TCP, 0, 0, 1 << LISTEN)
     )
-    own = listener(unix)
-    mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
+    _own, mine = listener(unix)
     target.step("SOCK_DIAG")
     netlink.send(struct.pack("=IHHII", 16 + len(body), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0) + body)
     read = unix_name if unix else tcp_address
@@ -37,15 +36,16 @@ def attempt(target):
 
 
 def listener(unix):
-    """A socket of our own that the listing must show."""
+    """A socket of our own that the listing must show, and as what. It is open as long as it is kept."""
     try:
         own = socket.socket(socket.AF_UNIX if unix else socket.AF_INET, socket.SOCK_STREAM)
         if unix:
             own.bind("\0own" + os.urandom(8).hex())
         own.listen(1)  # without bind() the kernel picks a port
+        mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
     except OSError as error:
         raise NotImplementedError("no listener of our own to look for in the list: %s" % error) from None
-    return own
+    return own, mine
 
 
 def messages(netlink):

@@ -15,9 +15,8 @@ def attempt(target):
     unix = target.table == "unix"
     target.step("open")
     with open("/proc/self/net/" + target.table, errors="replace") as table:
-        own = listener(unix)  # the kernel writes the table when it is read
+        _own, mine = listener(unix)  # the kernel writes the table when it is read
         rows = [line.split() for line in table][1:]
-    mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
     names = abstract(rows) if unix else listening(rows)
     if names == [mine]:
         return target.absent("/proc/self/net/%s, which shows our own and no other" % target.table)
@@ -25,15 +24,16 @@ def attempt(target):
 
 
 def listener(unix):
-    """A socket of our own that the listing must show."""
+    """A socket of our own that the listing must show, and as what. It is open as long as it is kept."""
     try:
         own = socket.socket(socket.AF_UNIX if unix else socket.AF_INET, socket.SOCK_STREAM)
         if unix:
             own.bind("\0own" + os.urandom(8).hex())
         own.listen(1)  # without bind() the kernel picks a port
+        mine = own.getsockname()[1:].decode() if unix else "0.0.0.0:%d" % own.getsockname()[1]
     except OSError as error:
         raise NotImplementedError("no listener of our own to look for in the list: %s" % error) from None
-    return own
+    return own, mine
 
 
 def abstract(rows):

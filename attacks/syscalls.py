@@ -71,8 +71,9 @@ def ioctl(descriptor, request, argument=0):
 
 
 def inherited(first=3, last=8191):
-    """(number, os.stat_result) of every open file that is none of the standard three, found without /proc.
+    """(number, os.stat_result) of every open file that is none of the standard three.
 
+    Every number up to `last` is tried, without /proc; above it, those that /dev/fd lists.
     The in-sandbox launcher keeps a copy of its standard output, so a look that works sees at least that.
     """
     mine, found, own = set(), [], 0
@@ -82,7 +83,11 @@ def inherited(first=3, last=8191):
         except OSError:
             continue
         mine.add((is_.st_dev, is_.st_ino))
-    for number in range(first, last + 1):
+    try:
+        above = sorted(number for number in map(int, os.listdir("/dev/fd")) if number > last)
+    except (OSError, ValueError):
+        above = []
+    for number in [*range(first, last + 1), *above]:
         try:
             is_ = os.fstat(number)
         except OSError:

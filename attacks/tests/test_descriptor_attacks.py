@@ -79,3 +79,47 @@ def test_a_look_that_does_not_see_its_own_output_is_no_absence(monkeypatch):
     monkeypatch.setattr(load("syscalls"), "range", lambda *_: [], raising=False)
     with pytest.raises(RuntimeError, match="own copy"):
         run("fd_inherited_file", kind="file", act="read", mark="mine")
+
+
+@pytest.mark.usefixtures("copy_of_output")
+class TestTheLookIsNotTheAct:
+    """A refused look leaves open whether the act would have been refused."""
+
+    @pytest.mark.parametrize("act", ["write", "flag", "seek"])
+    def test_reading_a_file(self, act, tmp_path, monkeypatch):
+        with (tmp_path / "file").open("w+") as file:
+            monkeypatch.setattr(os, "pread", _refuse)
+            with pytest.raises(RuntimeError, match="says nothing of the act"):
+                run("fd_inherited_file", kind="file", act=act, mark="mine", position=3)
+            assert not file.closed
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends open
+    def test_peeking_into_a_socket(self, monkeypatch):
+        one, other = socket.socketpair()
+        with other:
+            os.set_inheritable(one.detach(), True)
+            monkeypatch.setattr(socket.socket, "recv", _refuse)
+            with pytest.raises(RuntimeError, match="says nothing of the act"):
+                run("fd_inherited_socket", act="send", mark="mine", token="t")
+
+    @pytest.mark.parametrize("number", [900, 9000])
+    def test_the_callers_file_is_known_under_any_number(self, number, tmp_path):
+        limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if limits[1] < number + 100:
+            pytest.skip("no such numbers here")
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number + 100, limits[1]))
+        try:
+            with (tmp_path / "file").open("w+") as file:
+                is_ = os.fstat(file.fileno())
+                high = fcntl.fcntl(file, fcntl.F_DUPFD, number)
+            told = {"device": is_.st_dev, "inode": is_.st_ino, "token": "t", "mode": 0o646}
+            said, facts, _ = run("proc_fd_reopen", way="fchmod", **told)
+            mode = os.fstat(high).st_mode & 0o777
+            os.close(high)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+        assert (said, mode) == ("acted", 0o646), facts
+
+
+def _refuse(*_, **__):
+    raise PermissionError(1, "Operation not permitted")

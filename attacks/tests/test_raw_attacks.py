@@ -80,16 +80,25 @@ class TestTables:
 
     def test_only_our_own_is_absent(self, monkeypatch):
         module = load("raw_proc_net")
-        monkeypatch.setattr(module, "listening", lambda rows: [f"0.0.0.0:{made[0].getsockname()[1]}"])
+        monkeypatch.setattr(module, "listening", lambda rows: [made[0][1]])
         made, listener = [], module.listener
         monkeypatch.setattr(module, "listener", lambda unix: made.append(listener(unix)) or made[0])
         assert run("raw_proc_net", table="tcp")[0] == "absent"
-        made[0].close()
+        made[0][0].close()
 
     def test_without_a_socket_of_our_own_nothing_is_said(self, no_sockets):
         said, facts, _ = run("raw_proc_net", table="tcp")
         assert said == "unsupported"
         assert "no listener of our own" in facts["why"]
+
+    @pytest.mark.parametrize("attack", ["raw_netlink_diag", "raw_proc_net"])
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends open
+    def test_a_socket_of_our_own_without_a_name_is_no_refusal(self, attack, monkeypatch):
+        def refuse(_):
+            raise PermissionError(1, "Operation not permitted")
+
+        monkeypatch.setattr(socket.socket, "getsockname", refuse)
+        assert run(attack, table="tcp")[0] == "unsupported"
 
     def test_an_error_of_the_kernel_is_a_refusal(self, recorded):
         """netlink answers with -EPERM, as it does without CAP_NET_ADMIN."""
