@@ -204,12 +204,13 @@ def _of_column(column: Column, mine: Sequence[Standing], *, strict: bool) -> Ite
 
 def _of_empty(column: Column, mine: Sequence[Standing], *, needed: bool) -> Finding:
     """A column of which no cell was tested. As a whole that is never silent."""
-    reasons = ", ".join(dict.fromkeys(str(seen.reason) for seen in mine)) or "none was planned"
+    nothing = "none is in the report" if column.cases else "none was planned"
+    reasons = ", ".join(dict.fromkeys(str(seen.reason) for seen in mine)) or nothing
     absent = [seen.cell.verdict.evidence for seen in mine if seen.reason is Reason.NOT_INSTALLED]
     if missing := column.missing or "; ".join(absent[:1]):
         text = f"{column.id}: not installed: {missing}"
     else:
-        text = f"{column.id}: none of its {len(mine)} cells was tested: {reasons}"
+        text = f"{column.id}: none of its {len(mine) or len(column.cases)} cells was tested: {reasons}"
     excused = bool(mine) and all(seen.excused for seen in mine)
     broke = any(seen.reason is not None and seen.reason.kind == "fault" for seen in mine)
     had_to = needed or (not missing and (broke or any(_counts(seen) for seen in mine)))

@@ -14,6 +14,7 @@ from matrix import gate
 from matrix.errors import Code, Trouble
 from matrix.load_expectations import load_expectations
 from matrix.model import Cell
+from matrix.record import Report
 from matrix.report import jsonl, terminal
 from matrix.report.jsonl import Writer
 from matrix.report.lines import amend_from, cell_from
@@ -113,10 +114,15 @@ class Reporter:
         decision = gate.decide(report, self.expectations, today, strict=bool(given(self.config, "strict")))
         terminal.show(report, decision, sys.stdout)
         if given(self.config, "out") and trouble is None:
-            print(f"\n{_near(self.path)} has every cell with its evidence.")
+            print(f"\n{_near(self.path)} has {_how_many(report)} with its evidence.")
         if trouble is not None:
             raise trouble
         session.exitstatus = Code.INTERRUPTED if exitstatus == pytest.ExitCode.INTERRUPTED else decision.code
+
+
+def _how_many(report: Report) -> str:
+    owed = sum(len(column.cases) for column in report.header.columns)
+    return "every cell" if report.complete else f"{len(report.cells)} of {owed} cells, each"
 
 
 def _near(path: Path) -> Path:

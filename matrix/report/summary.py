@@ -65,7 +65,7 @@ def _idle(column: Column, cells: list[Cell]) -> str:
     if any(cell.word != "untested" for cell in cells):
         return ""
     if not cells:
-        return "no cell"
+        return "no cell in the report" if column.cases else "no cell was planned"
     if Reason.NOT_INSTALLED in reasons:
         return f"not installed: {column.missing or reasons[Reason.NOT_INSTALLED].verdict.evidence}"
     if len(reasons) > 1:

@@ -98,9 +98,8 @@ class Page:
             yield self.text("")
         for backend, why in found.idle.items():
             cells = sum(found.totals.get(backend, {}).values())
-            yield self.text(
-                f"{self.symbols['untested']} {backend}: {cells} untested: {why}", STYLES["untested"]
-            )
+            said = f"{backend}: {cells} untested: {why}" if cells else f"{backend}: {why}"
+            yield self.text(f"{self.symbols['untested']} {said}", STYLES["untested"])
 
     def table(self, found: summary.Matrix, backends: Sequence[str]) -> Table:
         """The matrix of these backends, with a line of totals."""

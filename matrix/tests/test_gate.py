@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from matrix.errors import Code
 from matrix.gate import ORDER, Decision
 from matrix.model import Cell, Reason
+from matrix.record import assemble
 from matrix.tests.gating import code, entry, gate
-from matrix.tests.samples import ESCAPED, HELD, cell, report, untested
+from matrix.tests.samples import ESCAPED, HELD, cell, header, report, untested
 
 MISSING = {"columns": {"box": {"missing": "no program box", "version": ""}}}
 NAMED = {"columns": {"box": {"named": True}}}
@@ -86,6 +87,14 @@ def test_one_line_says_all_of_a_dead_column() -> None:
         "box: none of its 50 cells was tested: not started",
         "no cell is held and none has escaped",
     ]
+
+
+def test_a_column_whose_cells_were_lost_is_not_called_unplanned() -> None:
+    """What an interrupted run leaves."""
+    planned = header(cell("a"), cell("b"), cell("a", backend="other"))
+    found = assemble(planned, [cell("a", backend="other")], (), None, "")
+    texts = [finding.text for finding in gate(found).findings]
+    assert "box: none of its 2 cells was tested: none is in the report" in texts
 
 
 def test_nothing_at_all_is_nothing_run() -> None:

@@ -134,7 +134,11 @@ def test_a_dead_worker_makes_the_report_incomplete(tmp_path: Path, columns: Path
         program=("pytest", "-p", "matrix.plugin", "-p", "no:cacheprovider", "-c", os.devnull),
     )  # fmt: skip
     assert done.returncode == 14, done.stdout + done.stderr
-    assert not read(tmp_path).complete
+    found = read(tmp_path)
+    assert not found.complete
+    owed = sum(len(column.cases) for column in found.header.columns)
+    last = f"out/report.jsonl has {len(found.cells)} of {owed} cells, each with its evidence."
+    assert last in done.stdout.splitlines()
 
 
 def test_an_unwritable_place_is_said_in_one_line(tmp_path: Path, columns: Path) -> None:

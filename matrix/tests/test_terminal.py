@@ -17,9 +17,9 @@ from rich.console import Console
 from matrix.errors import DataError
 from matrix.gate import decide
 from matrix.model import Cell, Escaped, Reason
-from matrix.record import Report
+from matrix.record import Report, assemble
 from matrix.report import markdown, terminal
-from matrix.tests.samples import ESCAPED, cell, report, untested
+from matrix.tests.samples import ESCAPED, cell, header, report, untested
 
 GOLDEN = Path(__file__).parent / "golden"
 TODAY = date(2026, 11, 30)
@@ -101,6 +101,8 @@ def test_an_incomplete_report_says_so() -> None:
     page = shown(replace(sample(), faults=("it has no footer",)))
     assert "The report is not complete\n  it has no footer" in page
     assert "gate: 14" in page
+    lost = assemble(header(cell("a"), cell("a", backend="other")), [cell("a")], (), None, "")
+    assert "? other: no cell in the report\n" in shown(lost)
     assert "not complete" in markdown.table(replace(sample(), faults=("it has no footer",)))
 
 

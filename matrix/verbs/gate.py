@@ -18,7 +18,7 @@ lines, and it is the exit code: see `escape-matrix --help`."""
 
 EXAMPLE = """\
 escape-matrix gate out/report.jsonl
-escape-matrix gate out/report.jsonl --expect ci/expect/ubuntu.toml --strict"""
+escape-matrix gate out/report.jsonl --expect expectations.toml --strict"""
 
 
 def add(found: verbs.Verbs) -> None:
