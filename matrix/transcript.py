@@ -149,6 +149,8 @@ def _said(spoken: _Spoken, ended: str) -> Said:
 def _several(all_of_them: list[dict[str, Any]]) -> Said:
     """An attempt that ran more than once: no refusal counts, and whatever came back in one of them does."""
     words = [_word(said) for said in all_of_them]
+    if words and all(isinstance(word, Unsupported) for word in words):
+        return words[0]  # which proves nothing either way, and lets the smoke launch pass
     acted = [word for word in words if isinstance(word, Acted)]
     if acted:
         return Acted(trace="\n".join(word.trace + word.inside for word in acted))

@@ -103,7 +103,7 @@ class TestListening:
         said, facts, steps = run("lo_inbound_listen", bind="127.0.0.1", own="127.0.0.1", port=free, **met)
         assert said == "acted"
         assert "our own client" in facts["inside"]
-        assert steps == ["socket", "bind", "listen", "meet"]
+        assert steps == ["socket", "bind", "listen", "meet", "accept"]
 
     def test_a_harness_in_the_queue_is_served_first(self, free, met, monkeypatch):
         launcher = load("launcher")

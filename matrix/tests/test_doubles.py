@@ -92,6 +92,11 @@ def test_a_throw_away_copy_of_the_workspace_is_over_refusal() -> None:
 
 
 def test_a_command_that_ran_twice_is_judged_by_both() -> None:
+    run = Run.create()
+    try:
+        assert not smoke("twice", Double("twice"), Setting(run=run, identity=Identity.current())).failure
+    finally:
+        sweep(run)
     found = judged("twice", [READ, WRITE])
     assert all(isinstance(one.verdict, Escaped) for one in found.values())
 

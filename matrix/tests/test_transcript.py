@@ -119,6 +119,12 @@ def test_an_attempt_that_ran_twice_was_not_refused() -> None:
         assert found == Acted(trace="canary", inside="")
 
 
+def test_what_could_be_tried_in_no_run_is_unsupported() -> None:
+    unsupported = said(said="unsupported", why="no")
+    found = heard(BEGIN, unsupported, END, BEGIN, unsupported, END).said
+    assert found == Unsupported(why="no")
+
+
 def test_a_private_copy_in_one_of_two_runs_is_none() -> None:
     copy = said(said="acted", trace="", inside="here")
     found = heard(BEGIN, copy, END, BEGIN, copy, END).said
