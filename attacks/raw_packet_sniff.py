@@ -10,6 +10,8 @@ import socket
 import struct
 import time
 
+import syscalls
+
 ETH_P_ALL = 3
 PORT, PAYLOAD = slice(36, 38), slice(42, None)  # of a frame with 14 + 20 + 8 bytes of headers
 
@@ -25,6 +27,8 @@ def attempt(target):
     own = b"own" + os.urandom(12).hex().encode()
     said = speak(own, target.port)
     heard = payloads(link, struct.pack("!H", target.port), own)
+    if not heard and said and syscalls.is_down(link, target.interface):
+        return target.absent("on %s, which is down here and up on the host" % target.interface)
     if not heard:
         raise RuntimeError(
             "nothing was overheard, not even a datagram of our own: %s" % (said or "it was sent")

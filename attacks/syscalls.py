@@ -5,9 +5,11 @@ for macOS, from xnu's bsd/sys headers. Everything goes through `libc()`, which t
 """
 
 import ctypes
+import fcntl
 import os
 import platform
 import resource
+import struct
 
 NUMBERS = {
     "x86_64": {
@@ -68,6 +70,17 @@ def ioctl(descriptor, request, argument=0):
     call = libc().ioctl
     call.argtypes = [ctypes.c_int, ctypes.c_ulong]  # what follows is variadic: Apple's arm64 passes it apart
     return checked(call(descriptor, request, argument))
+
+
+def is_down(asking, interface):
+    """Whether an interface of this network namespace is down, asked through any open socket (Linux).
+
+    The host's loopback is up, as its listeners there were reached: where it is down, the network is
+    another one. OSError where it cannot be asked. Source: netdevice(7), SIOCGIFFLAGS 0x8913, IFF_UP 1.
+    """
+    request = struct.pack("16sH14x", interface.encode(), 0)
+    (flags,) = struct.unpack_from("16xH", fcntl.ioctl(asking, 0x8913, request))
+    return not flags & 1
 
 
 def inherited(first=3, last=8191):

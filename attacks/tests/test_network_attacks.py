@@ -1,6 +1,8 @@
 """What all network attacks make of a refused socket, and of a harness that they cannot meet."""
 
 import errno
+import socket
+import sys
 
 import pytest
 
@@ -43,3 +45,13 @@ def test_a_harness_that_stays_away_is_no_refusal(tmp_path):
 def test_a_corner_that_cannot_be_written_is_no_refusal(tmp_path):
     with pytest.raises(RuntimeError, match="cannot tell the harness"):
         target(ready=str(tmp_path / "no" / "ready")).meet()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="SIOCGIFFLAGS of Linux")
+def test_an_interface_is_down_only_when_the_kernel_says_so(monkeypatch, syscalls):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
+        assert not syscalls.is_down(asking, "lo")
+        with pytest.raises(OSError, match="No such device"):
+            syscalls.is_down(asking, "no-such-one")
+        monkeypatch.setattr(syscalls.fcntl, "ioctl", lambda _socket, _number, request: request)
+        assert syscalls.is_down(asking, "lo")
