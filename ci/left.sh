@@ -12,7 +12,8 @@ look() {
         [ "$(stat -c '%a %u' "$device")" = "666 0" ] || ls -l "$device"
     done
     [ -n "$account" ] || return 0
-    ps -u "$account" -o pid=,args=
+    # A zombie has ended; that nobody has asked how is the affair of whoever adopted it.
+    ps -u "$account" -o stat=,pid=,args= | awk '$1 !~ /^Z/ { $1 = ""; print }'
     find /tmp /var/tmp /dev/shm /run -xdev -user "$account" 2>/dev/null
     for kind in shm msg sem; do # the column of the owner has a different place in each
         awk -v uid="$(id -u "$account")" -v kind="$kind" '

@@ -48,7 +48,10 @@ def sweep(run: Run) -> list[str]:
     stuck = [*_end(_recorded(run)), *_end(_survivors(run))]
     for entry in reversed(run.entries()):
         if (action := _ACTIONS.get(entry.kind)) is not None:
-            action(entry)
+            try:
+                action(entry)
+            except OSError as error:  # the others are taken away all the same
+                stuck.append(f"{entry.kind} {entry.name}: {error.strerror}")
     stuck += _unmount(run.directory)
     stuck += _end(_survivors(run))
     shutil.rmtree(run.directory, ignore_errors=True)

@@ -149,7 +149,11 @@ def test_after_an_interrupt_nothing_is_left(watched: Callable[..., Watched], num
     assert run.left() == []
 
 
-@pytest.mark.parametrize("columns", [ALL, ("docker",), ("unshare-usual", "bubblewrap-usual", "firejail")])
+ONLY_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root may start the daemon")
+KILLED = [ALL, pytest.param(("docker",), marks=ONLY_ROOT), ("unshare-usual", "bubblewrap-usual", "firejail")]
+
+
+@pytest.mark.parametrize("columns", KILLED)
 def test_after_a_kill_the_next_run_leaves_nothing(
     watched: Callable[..., Watched], columns: tuple[str, ...]
 ) -> None:

@@ -110,3 +110,23 @@ def test_an_unknown_place_cannot_be_planted_in(run: Run) -> None:
     with pytest.raises(Unplantable, match="unknown place"):
         places.fresh(run, Identity.current(), "nowhere")
     sweep(run)
+
+
+def test_one_thing_that_does_not_go_does_not_keep_the_others(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("stays", "goes"):
+        (tmp_path / name).write_text("x")
+        run.record("path", str(tmp_path / name))
+    unlink = Path.unlink
+
+    def refused(path: Path, missing_ok: bool = False) -> None:  # noqa: FBT001, FBT002 - as in pathlib
+        if path.name == "stays":
+            raise PermissionError(13, "Permission denied")
+        unlink(path, missing_ok=missing_ok)
+
+    run.record("path", str(tmp_path / "stays"))
+    monkeypatch.setattr(Path, "unlink", refused)
+    assert {f"path {tmp_path / 'stays'}: Permission denied"} == set(sweep(run))
+    assert not (tmp_path / "goes").exists()
+    assert not run.directory.exists()
