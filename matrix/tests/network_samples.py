@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import socket
 import subprocess
 from pathlib import Path
@@ -14,6 +13,7 @@ from matrix.ledger import Run
 from matrix.load import load_table
 from matrix.model import Backend, Case, Leg
 from matrix.plan import Unit
+from matrix.sweep import sweep
 from matrix.witnesses.contract import Ground
 from runners.contract import Identity
 from runners.registry import runner_class
@@ -87,5 +87,5 @@ def verdicts(runner: str, options: dict[str, object], pattern: str) -> dict[str,
         vigil.end()
     finally:
         started.close()
-        shutil.rmtree(run.directory, ignore_errors=True)
+        sweep(run)
     return {cell.case: f"{cell.word} {cell.verdict.evidence}" for cell in cells}
