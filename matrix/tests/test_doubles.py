@@ -25,7 +25,7 @@ NOTHING_RAN = ["never_start", "nothing", "only_words", "empty_workspace", "lie_u
 
 @pytest.fixture(autouse=True)
 def _short_deadlines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(arm, "START", 1.0)
+    monkeypatch.setattr(arm, "START", 2.0)
 
 
 def _verdicts(mode: str) -> dict[str, object]:
@@ -152,7 +152,7 @@ def test_a_control_that_stops_working_is_noticed(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("mode", [*NOTHING_RAN, "hang", "lie"])
 def test_the_smoke_launch_sorts_out_what_cannot_count(mode: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("matrix.smoke.START", 1.0)
+    monkeypatch.setattr("matrix.smoke.START", 2.0)
     run = Run.create()
     try:
         setting = Setting(run=run, identity=Identity.current())
