@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import pwd
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -25,10 +25,49 @@ class Channel(StrEnum):
     WRAPPER_PROCESS = "wrapper-process"  # a local process stands for the sandbox and can be killed
     SAME_PATHS = "same-paths"  # the workspace has the same path inside and outside
     NETWORK_WORLD = "network-world"  # the sandbox starts in the network namespace of its launcher
+    PROXY = "proxy"  # the command reaches what the policy's egress lists by a proxy of the runner's
+    RECORDS = "records"  # that proxy keeps a record of every refusal, with the list to change
+    DIAL_LOG = "dial-log"  # that proxy writes every address down before it dials it
+    DECISIONS = "decisions"  # questions about lists and manifests are answered without a launch
 
 
-ARGV_CHANNELS = frozenset(Channel)
+ARGV_CHANNELS = frozenset(Channel) - {Channel.PROXY, Channel.RECORDS, Channel.DIAL_LOG, Channel.DECISIONS}
 """What every launcher that is one local process carries."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Egress:
+    """What a proxied command may reach: two lists of different reach, and the network they are judged in."""
+
+    manifest: tuple[str, ...] = ()  # the command's own entries: public addresses only
+    tenant: tuple[str, ...] = ()  # its tenant's: public addresses and the private networks
+    principal: str = "plugin"  # whose entries the first list holds: plugin, agent or harness
+    resolver: tuple[str, int] = ("127.0.0.1", 53)  # whom the proxy asks for names: address, port
+    neighbour: Egress | None = None  # what another command of the same node may reach, by its own proxy
+    detours: Mapping[str, tuple[str, int]] = field(default_factory=dict[str, tuple[str, int]])
+    """Where "address:port" (IPv6 in brackets) is listened for, on a host that cannot have the addresses
+    itself; an address that is not among them cannot be reached. Empty: addresses are dialled as they are."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denial:
+    """The record of one refused connection, for the operator: the command never sees the address."""
+
+    kind: str  # unlisted, private, special, mismatch, malformed
+    host: str  # as asked for, control characters written out
+    port: int  # 0 where none could be read
+    address_class: str = ""  # of the address that refused it: private, loopback, link-local …
+    address: str = ""  # that address itself
+    remedy: tuple[str, ...] = ()  # the lists whose change would allow it: "manifest", "tenant"; none: nothing
+    fix: str = ""  # what to do, as one sentence
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proposal:
+    """An entry that would allow what was refused."""
+
+    lists: tuple[str, ...]  # where it may go, the first being the better place
+    entry: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +78,8 @@ class Policy:
     hidden: tuple[Path, ...] = ()  # below the workspace: must not be readable
     protected: tuple[Path, ...] = ()  # below the workspace: must not be created or changed
     environment: Mapping[str, str] = field(default_factory=dict[str, str])  # all that the command may see
-    egress: tuple[str, ...] = ()  # hosts that may be reached; empty means no network
+    shown: tuple[Path, ...] = ()  # beside the workspace: readable, never writable (programs that rows start)
+    egress: Egress | None = None  # what a proxy may reach; None: no network at all
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +129,6 @@ class Launch:
     descriptors: tuple[int, ...] = ()  # inherited by the launcher under the same numbers
     terminal: Path | None = None  # becomes standard input and error, and the controlling terminal
     channels: frozenset[Channel] = frozenset()  # what its rows need carried, for a runner with several ways
-    network: str = "run"  # "run": the namespace of the harness
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,6 +183,56 @@ class Running(Protocol):
 
         Called once: when nobody looks for a canary any more, or the harness broke meanwhile.
         """
+        ...
+
+
+class Proxied(Running, Protocol):
+    """A started command whose only way to the policy's hosts is a proxy of the runner's.
+
+    The command finds it in HTTP_PROXY, HTTPS_PROXY and their lower-case forms.
+    """
+
+    def renew(self, egress: Egress) -> None:
+        """From now on these lists, as a proxy that has just been started: nothing of before counts.
+
+        The command goes on and finds the proxy where it was. Raises StartError.
+        """
+        ...
+
+    def change(self, egress: Egress) -> tuple[str, ...]:
+        """Change the lists of the running proxy, as an administrator does; gives why it was refused.
+
+        When it returns, the change is in force, or refused whole and the old lists are.
+        """
+        ...
+
+    def denials(self) -> Sequence[Denial]:
+        """The records since `renew`, oldest first. Without the channel RECORDS always empty."""
+        ...
+
+    def proposals(self) -> Sequence[Proposal]:
+        """What would allow what was refused since `renew`. Without the channel RECORDS always empty."""
+        ...
+
+    def dials(self) -> Sequence[str]:
+        """The addresses dialled since `renew`, "address:port" each. Without DIAL_LOG always empty."""
+        ...
+
+    def log(self) -> str:
+        """What the node's own log says since `renew`."""
+        ...
+
+    @property
+    def neighbour(self) -> str:
+        """Where the neighbour's proxy would be for a command outside: its URL; empty where there is none."""
+        ...
+
+
+class Decides(Protocol):
+    """A runner with the channel DECISIONS."""
+
+    def decide(self, question: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a question of a row, without a launch. Raises KeyError for an unknown question."""
         ...
 
 

@@ -84,7 +84,7 @@ def test_channels_and_python_are_as_stated() -> None:
     stated = Runner({"argv": ["{command}"], "channels": ["terminal"], "python": "/opt/py"})
     assert stated.channels == {Channel.TERMINAL}
     assert stated.python() == "/opt/py"
-    assert Runner({"argv": ["{command}"]}).channels == frozenset(Channel)
+    assert Runner({"argv": ["{command}"]}).channels == ARGV_CHANNELS
 
 
 def test_find_says_what_is_missing() -> None:
