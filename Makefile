@@ -7,7 +7,7 @@ PYTEST := $(VENV)/bin/python -m pytest --timeout 120
 FAST := not real and not facts
 
 .DEFAULT_GOAL := help
-.PHONY: help e2e-sandbox test test-real dev check bench readme lock clean
+.PHONY: help e2e-sandbox test test-real dev check bench readme clients lock clean
 .NOTPARALLEL:
 
 help: ## say what there is
@@ -34,7 +34,10 @@ bench: $(VENV)/.run ## time the whole matrix
 readme: $(VENV)/.run ## run the matrix and write it into README.md
 	@ci/readme.sh $(ARGS)
 
-lock: ## resolve the dependencies anew and write both locks
+clients: $(VENV)/.run ## the programs that rows about clients start (curl, Node.js, requests …), in .clients
+	@ci/clients.sh
+
+lock: ## resolve the dependencies anew and write every lock
 	@ci/lock.sh
 
 # An interpreter that this account cannot run (another machine's, another account's) is no .venv at all.
@@ -43,7 +46,7 @@ ifneq ($(shell $(VENV)/bin/python -c 'print(1)' 2>/dev/null),1)
 endif
 
 clean: ## remove what was made here
-	rm -rf $(VENV) $(OUT) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .clients $(OUT) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/.run: requirements.lock pyproject.toml ci/venv.sh
 	@ci/venv.sh requirements.lock

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes requirements.lock (what a run needs) and requirements-dev.lock (that and the tools of this
-# repository), for every Python and platform that pyproject.toml names, with the hashes of all files.
+# Writes requirements.lock (what a run needs), requirements-dev.lock (that and the tools of this repository)
+# and ci/clients/*.lock (the clients that rows start, a lock for each group `client-*`), for every Python
+# and platform that pyproject.toml names, with the hashes of all files.
 # A lock names packages and hashes only: no index, no host.
 set -eu
 cd "$(dirname "$0")/.."
@@ -13,16 +14,19 @@ trap 'rm -rf "$tool"' EXIT INT TERM
 compile() {
     out=$1
     shift
-    "$tool/bin/uv" pip compile pyproject.toml --quiet --universal --python-version 3.11 --upgrade \
+    "$tool/bin/uv" pip compile "$@" --quiet --universal --python-version 3.11 --upgrade \
         --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
-        --extra all --group build "$@" --output-file "$tool/$out"
-    if grep -nE '://|^ *--(index|extra-index|find-links|trusted)|^-[if] ' "$tool/$out"; then
+        --output-file "$tool/new.lock"
+    if grep -nE '://|^ *--(index|extra-index|find-links|trusted)|^-[if] ' "$tool/new.lock"; then
         echo "ci/lock.sh: $out names an index or an address, see the lines above; nothing was written" >&2
         exit 1
     fi
-    mv "$tool/$out" "$out"
+    mv "$tool/new.lock" "$out"
     echo "$out: $(grep -c '==' "$out") packages"
 }
 
-compile requirements.lock
-compile requirements-dev.lock --group dev --constraint requirements.lock
+[ "${1:-}" = clients ] || {
+    compile requirements.lock pyproject.toml --extra all --group build
+    compile requirements-dev.lock pyproject.toml --extra all --group build --group dev --constraint requirements.lock
+}
+for client in python node24 node20 go; do compile "ci/clients/$client.lock" --group "client-$client"; done

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from importlib.resources import files
 from pathlib import Path
+
+CLIENTS = "ESCAPE_MATRIX_CLIENTS"
+"""The variable that names another folder of client programs."""
 
 
 def package(name: str) -> Path:
@@ -36,6 +40,19 @@ def attacks() -> Path:
 def witnesses() -> Path:
     """The folder of witnesses."""
     return package("matrix") / "witnesses"
+
+
+def clients() -> Path:
+    """The folder of the client programs that rows start, made by `make clients`; it may be absent.
+
+    What the variable names, else the checkout's own, else one in the caller's home for an installed package.
+    """
+    if named := os.environ.get(CLIENTS):
+        return Path(named).absolute()
+    checkout = package("matrix").parent
+    if (checkout / "ci" / "clients.sh").is_file():
+        return checkout / ".clients"
+    return Path.home() / ".cache" / "escape-matrix" / "clients"
 
 
 def shown(path: Path) -> str:
