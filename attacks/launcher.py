@@ -20,6 +20,8 @@ import sys
 import time
 
 UNKNOWN = "unknown attack"
+BROKEN = "broken: "  # how the harness begins when it could not do its part of a meeting
+TOLD = 8192  # characters kept of what came with a refusal
 MANY = 8  # attempts from which on it pays to import their attacks once for all
 
 
@@ -64,23 +66,32 @@ class Target:
         """Name the next step before its call; the row says which one is decisive."""
         self._speak("step", step=name)
 
-    def meet(self, seconds=3.0):
-        """Tell the harness that the moment has come, and wait until it has acted.
+    def meet(self, moment=""):
+        """Tell the harness that the moment has come, and wait until it has acted; gives what it says.
 
-        For attacks that need the harness to do something meanwhile. This process keeps a lock on the
-        file, by which the harness knows it. A file that cannot be written and a harness that stays
-        away are no refusals: RuntimeError.
+        For attacks that need the harness to do something meanwhile; one that needs it several times
+        names each moment but the first. This process keeps a lock on the file, by which the harness
+        knows it. A file that cannot be written, a harness that stays away (for 3 seconds, or as many as
+        it told as `patience`) and one that could not do its part are no refusals: RuntimeError.
         """
+        suffix = "-" + moment if moment else ""
+        ready, met = self.ready + suffix, self.met + suffix
         try:
-            self._ready = open(self.ready, "w")
+            self._ready = open(ready, "w")
             fcntl.lockf(self._ready, fcntl.LOCK_EX)
         except OSError as error:
             raise RuntimeError("cannot tell the harness: %s" % error) from None
-        end = time.monotonic() + seconds
-        while not os.path.exists(self.met):
+        self._speak("meet", moment=moment)  # wakes a harness that listens to us, and says nothing else
+        end = time.monotonic() + self.told.get("patience", 3.0)
+        while not os.path.exists(met):
             if time.monotonic() > end:
                 raise RuntimeError("the harness did not come: is this workspace the one it sees?")
-            time.sleep(0.002)
+            time.sleep(0.0005)
+        with open(met) as answer:
+            said = answer.read()
+        if said.startswith(BROKEN):
+            raise RuntimeError(said)
+        return said
 
     def absent(self, looked_at):
         """Return this: there was nothing to act on, and here is where I looked."""
@@ -107,7 +118,7 @@ def judge_nothing(attempt, target):
     except OSError as error:
         if error.errno is None and str(error) == "timed out":  # its own deadline, not the kernel
             return "timed_out", {}
-        return "refused", {"errno": error.errno or 0, "text": str(error)[:300]}
+        return "refused", {"errno": error.errno or 0, "text": str(error)[:TOLD]}
     if isinstance(found, Absent):
         return "absent", {"looked_at": text(found.looked_at)}
     if isinstance(found, Inside):

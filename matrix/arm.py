@@ -36,7 +36,7 @@ from matrix.ledger import Run
 from matrix.model import Case, Reason, Untested
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Witness, fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
-from runners.contract import Channel, Identity, Inexpressible, Launch, Policy, Runner
+from runners.contract import Channel, Identity, Inexpressible, Launch, Policy, Runner, Running
 
 START = 20.0  # seconds that a sandbox may take to start
 TWIN = "#twin"
@@ -183,9 +183,9 @@ class Arm:
             for row in transient:
                 self._look(row, None)
 
-        def started(pid: int) -> None:
+        def started(running: Running) -> None:
             for row in rows:
-                row.witness.started(pid)
+                row.witness.started(running)
 
         limit = START + max(row.case.seconds for row in rows) + len(rows) / 4
         last = transcript.last_word(nonce)

@@ -55,13 +55,13 @@ def drive(
     launch: Launch,
     deadline: float,
     during: Callable[[], None],
-    started: Callable[[int], None],
+    started: Callable[[Running], None],
     last: bytes,
 ) -> Driven:
     """Start and see it through, for at most `deadline` seconds.
 
     `last` is what the command's output ends with, after which nobody need wait for the pipes to close.
-    `started` is told the launcher's process id at once, `during` is called every 10 ms while it runs.
+    `started` is told of it at once, `during` is called every 10 ms while it runs, and when it has spoken.
     A sandbox that cannot be started gives a Driven without output whose `ended` says why. What is left
     of it is there until the caller says `close`: a runner's own sweep would end what survived.
     """
@@ -69,7 +69,7 @@ def drive(
         running = runner.start(launch)
     except (StartError, OSError) as error:
         return Driven(ended=f"could not be started: {error}", at=time.monotonic())
-    started(running.pid)
+    started(running)
     try:
         return _see_through(running, time.monotonic() + deadline, during, last)
     except BaseException:

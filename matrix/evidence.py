@@ -16,6 +16,7 @@ class Refused:
     """A call failed at the last named step."""
 
     errno: int
+    text: str = ""  # what came with it, which may be anything
 
     def __str__(self) -> str:
         """The errno by its name."""
@@ -139,6 +140,7 @@ class Observation:
     exit: Exit | None = None
     errors: str = ""  # the end of what the launcher printed on standard error
     late: bool = False  # the launcher was killed at its deadline
+    arrived: str = ""  # of a row that must be allowed: where the witness saw it arrive, as the row says
 
     @property
     def declined(self) -> bool:

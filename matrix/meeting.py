@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import secrets
 import struct
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,25 +17,54 @@ from pathlib import Path
 _FLOCK = "hhqqi4x"  # struct flock on 64-bit Linux: type, whence, start, length, pid
 
 
+BROKEN = "broken: "
+"""How an answer begins that says that the harness could not do its part: the attack then gives up."""
+
+
 @dataclass(frozen=True)
 class Meeting:
-    """Both sides know the corner; the attack writes `ready`, the witness answers with `met`."""
+    """Both sides know the corner; the attack writes `ready`, the witness answers with `met`.
+
+    An attack that needs several moments names them: `ready-1`, `met-1`.
+    """
 
     corner: Path
+    moment: str = ""
+
+    @property
+    def ready(self) -> str:
+        """The file by which the attack says that the moment has come."""
+        return f"{self.corner}/ready{self._suffix}"
+
+    @property
+    def met(self) -> str:
+        """The file by which the witness says that it has acted."""
+        return f"{self.corner}/met{self._suffix}"
+
+    @property
+    def _suffix(self) -> str:
+        return f"-{self.moment}" if self.moment else ""
 
     @property
     def told(self) -> dict[str, str]:
-        """What the attack must be told for `target.meet()`."""
-        return {"ready": str(self.corner / "ready"), "met": str(self.corner / "met")}
+        """What the attack must be told for `target.meet()`, from this moment on."""
+        return {"ready": self.ready, "met": self.met}
 
     def due(self) -> bool:
         """Whether the attack waits for the witness now."""
-        return os.path.lexists(self.corner / "ready") and not os.path.lexists(self.corner / "met")
+        return os.path.lexists(self.ready) and not os.path.lexists(self.met)
 
-    def acknowledge(self) -> None:
-        """Let the attack go on. The corner is writable inside, so a planted link is not followed."""
+    def acknowledge(self, said: str = "") -> None:
+        """Let the attack go on, and tell it this. The corner is writable inside: no planted link is followed."""
+        fresh = f"{self.met}.{secrets.token_hex(8)}"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
-        os.close(os.open(self.corner / "met", flags, 0o666))
+        with os.fdopen(os.open(fresh, flags), "w") as answer:
+            os.fchmod(answer.fileno(), 0o644)
+            answer.write(said)
+        try:
+            os.link(fresh, self.met)  # all of it is there at once
+        finally:
+            os.unlink(fresh)
 
     def holder(self) -> int:
         """The attack's process as we number it: whoever holds the lock on `ready`; 0 when nobody does.
@@ -42,7 +72,7 @@ class Meeting:
         The kernel translates the number into our pid namespace (fcntl(2), F_GETLK).
         """
         try:
-            ready = os.open(self.corner / "ready", os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            ready = os.open(self.ready, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
         except OSError:
             return 0
         try:

@@ -160,7 +160,7 @@ def _several(all_of_them: list[dict[str, Any]]) -> Said:
 def _word(said: dict[str, Any]) -> Said:
     match said.get("said"):
         case "refused":
-            return Refused(errno=int(_number(said.get("errno"))))
+            return Refused(errno=int(_number(said.get("errno"))), text=_full(said.get("text")))
         case "acted":
             return Acted(trace=_full(said.get("trace")), inside=_text(said.get("inside")))
         case "absent":

@@ -17,7 +17,11 @@ load = importlib.import_module  # an attack, or one of the two files beside it: 
 
 def target(platform="linux", steps=None, **told):
     """What an attack is given; `steps` takes each step it names."""
-    speak = (lambda _, step: steps.append(step)) if steps is not None else (lambda *_, **__: None)
+
+    def speak(kind, **facts):
+        if kind == "step" and steps is not None:
+            steps.append(facts["step"])
+
     return load("launcher").Target({"token": TOKEN, **told}, speak, platform)
 
 

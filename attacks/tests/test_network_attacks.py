@@ -39,12 +39,12 @@ def test_a_refused_socket_is_the_sandbox_s_answer(attack, told, step):
 
 def test_a_harness_that_stays_away_is_no_refusal(tmp_path):
     with as_if_it_ended(), pytest.raises(RuntimeError, match="did not come"):
-        target(ready=str(tmp_path / "ready"), met=str(tmp_path / "met")).meet(seconds=0.01)
+        target(ready=str(tmp_path / "ready"), met=str(tmp_path / "met"), patience=0.01).meet()
 
 
 def test_a_corner_that_cannot_be_written_is_no_refusal(tmp_path):
     with pytest.raises(RuntimeError, match="cannot tell the harness"):
-        target(ready=str(tmp_path / "no" / "ready")).meet()
+        target(ready=str(tmp_path / "no" / "ready"), met="").meet()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="SIOCGIFFLAGS of Linux")

@@ -18,7 +18,7 @@ from matrix.smoke import smoke
 from matrix.sweep import sweep
 from matrix.tests.doubles import LEFT, READ, ROWS, TCP, WRITE, Double, judged
 from matrix.witnesses import tcp
-from runners.contract import Identity
+from runners.contract import Identity, Running
 
 NOTHING_RAN = ["never_start", "nothing", "only_words", "empty_workspace", "lie_unheard"]
 
@@ -126,7 +126,7 @@ def test_alone_gives_the_same_as_together() -> None:
 
 def test_a_witness_that_dies_in_mid_bracket_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     class Dying(tcp.Witness):
-        def started(self, pid: int) -> None:
+        def started(self, running: Running) -> None:
             if self.ground.arm == "attempt":
                 for listener in self.__dict__.values():
                     if hasattr(listener, "getsockname"):

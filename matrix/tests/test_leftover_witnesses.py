@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import psutil
 import pytest
@@ -105,7 +106,7 @@ def test_the_launcher_is_ended_once_a_stray_has_beaten(witness, stray, name, num
     watching = witness(f"left-wrapper-{name}")
     watching.plant()
     launcher = stray(LAUNCHER)
-    watching.started(launcher.pid)
+    watching.started(launcher)  # all that it is asked for is its pid
     watching.look(None)
     assert not watching.beaten_at
     beat(watching)
@@ -119,7 +120,7 @@ def test_the_launcher_is_ended_once_a_stray_has_beaten(witness, stray, name, num
 def test_a_launcher_that_is_no_process_is_left_alone(witness):
     watching = witness("left-wrapper-killed")
     watching.plant()
-    watching.started(0)
+    watching.started(SimpleNamespace(pid=0))
     beat(watching)
     watching.look(None)
     assert not watching.beaten_at

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from matrix.evidence import Attempted, Sighting
 from matrix.model import Case
-from runners.contract import Identity
+from runners.contract import Channel, Egress, Identity, Running
 
 
 class Unplantable(Exception):  # noqa: N818 - it is an answer, not a failure of ours
@@ -39,6 +39,7 @@ class Ground:
     identity: Identity
     record: Callable[[str, str], None]  # the run's ledger: kind and name of what must be swept
     place: Callable[[str], Path]  # a fresh directory outside, owned by the identity; raises Unplantable
+    carries: frozenset[Channel] = frozenset()  # what this arm's runner carries
     token: str = field(default_factory=fresh_token)  # the canary
     twin_token: str = field(default_factory=fresh_token)
 
@@ -80,6 +81,8 @@ class Planted:
     )  # variables of the launcher's caller
     descriptors: tuple[int, ...] = ()  # open files for the launcher to inherit, by their own numbers
     terminal: Path | None = None
+    shown: tuple[Path, ...] = ()  # folders of programs that the attack starts
+    egress: tuple[Egress, ...] = ()  # what a proxy may reach: at the launch, and what is asked of it later
     cwd: Path | None = None  # where the launcher is started, if not in the workspace
 
 
@@ -106,8 +109,8 @@ class Witness(Protocol):
         """Plant the canary and begin to observe. Raises Unplantable, or OSError as a fault."""
         ...
 
-    def started(self, pid: int) -> None:
-        """The launcher runs as `pid` (0 for an API)."""
+    def started(self, running: Running) -> None:
+        """The launcher runs; of a runner with the channel PROXY it is also a `Proxied`."""
         ...
 
     def look(self, attempted: Attempted | None) -> Sighting:
@@ -143,7 +146,7 @@ class Watching:
         """Keep the ground."""
         self.ground = ground
 
-    def started(self, pid: int) -> None:
+    def started(self, running: Running) -> None:
         """Nothing to note."""
 
     def check(self) -> str:

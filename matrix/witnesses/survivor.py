@@ -16,6 +16,7 @@ import psutil
 
 from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Watching
+from runners.contract import Running
 
 GRACE = 0.1  # seconds that a sandbox may take to fall after its launcher; strays beat every 0.03 s
 SCAN = 0.1  # seconds between two looks into the process table
@@ -45,9 +46,9 @@ class Witness(Watching):
         self.log = os.open(self.ground.file(self.path, ""), os.O_RDWR | os.O_APPEND | os.O_CLOEXEC)
         return Planted(told={"log": str(self.path), "token": self.ground.token})
 
-    def started(self, pid: int) -> None:
+    def started(self, running: Running) -> None:
         """Know whom to end."""
-        self.launcher = pid
+        self.launcher = running.pid
 
     def look(self, attempted: Attempted | None) -> Sighting:
         """A stray lives on; while the launcher runs, end it if the row says so."""
