@@ -1,0 +1,298 @@
+"""The attacks that ask a proxy, against a proxy of our own that answers as told and notes what it hears."""
+
+import contextlib
+import errno
+import socket
+import ssl
+import threading
+
+import pytest
+import trustme
+
+from attacks.tests.inside import TOKEN, as_if_it_ended, load
+
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\narrived"
+OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
+NO = b"HTTP/1.1 403 Forbidden: private\r\nX-Denial-Kind: private\r\nContent-Length: 4\r\n\r\nnope"
+
+
+class Proxy:
+    """Answers each request head by `answer(head)`: bytes, or b"" to hang up, or None to say nothing."""
+
+    def __init__(self, answer=lambda _: OPEN):
+        self.answer, self.asked, self.heard, self.guests, self.after = answer, [], b"", 0, None
+        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                guest, _ = self.listener.accept()
+                self.guests += 1
+                threading.Thread(target=self.serve, args=(guest,), daemon=True).start()
+
+    def serve(self, guest):
+        held = b""
+        with guest, contextlib.suppress(OSError):
+            while data := guest.recv(65536):
+                held += data
+                self.heard += data
+                while b"\r\n\r\n" in held:
+                    head, _, held = held.partition(b"\r\n\r\n")
+                    self.asked.append(head)
+                    said = self.answer(head)
+                    if said == b"":
+                        return
+                    guest.sendall(said or b"")
+                    if self.after and head.startswith(b"CONNECT"):
+                        self.after(guest)
+                        return
+
+
+@pytest.fixture
+def proxy(monkeypatch):
+    """The environment's proxy; its tunnels lead to an upstream that answers OK."""
+    made = Proxy(lambda head: OPEN if head.startswith(b"CONNECT") else OK)
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{made.port}")
+    monkeypatch.setattr(load("launcher").Target, "meet", lambda self, moment="", **_: "", raising=False)
+    yield made
+    made.listener.close()
+
+
+def ask(*requests, attack="proxy_request"):
+    """What the attack says of these requests: each (step, request) or (step, request, keep)."""
+    told = [{"step": step, "request": request, "keep": bool(keep)} for step, request, *keep in requests]
+    named = []
+    with as_if_it_ended():
+        given = load("launcher").Target({"token": TOKEN, "steps": told}, lambda _, step: named.append(step))
+        said, facts = load("launcher").judge_nothing(load(attack).attempt, given)
+        del given
+    return said, facts, named
+
+
+class TestRequests:
+    def test_a_tunnel_carries_the_marker(self, proxy):
+        said, facts, steps = ask(("listed", {"connect": "0x0A.Test.:443"}))
+        assert (said, steps) == ("acted", ["proxy", "listed"])
+        assert proxy.asked[0] == b"CONNECT 0x0A.Test.:443 HTTP/1.1\r\nHost: 0x0A.Test.:443"
+        assert f"X-Marker: {TOKEN}.0".encode() in proxy.asked[1]
+        assert "arrived" in facts["trace"]
+        assert "Connection established" in facts["trace"]
+
+    def test_a_host_beyond_latin_goes_out_as_utf8(self, proxy):
+        ask(("forbidden", {"connect": "\uff11\uff10.11.12.13:443"}))
+        assert "CONNECT \uff11\uff10.11.12.13:443".encode() in proxy.asked[0]
+
+    def test_a_refusal_tells_all_that_the_client_is_told(self, proxy):
+        proxy.answer = lambda _: NO
+        said, facts, steps = ask(("forbidden", {"connect": "a.test:443"}))
+        assert (said, facts["errno"], steps[-1]) == ("refused", errno.EACCES, "forbidden")
+        for told in ("HTTP/1.1 403 Forbidden: private", "X-Denial-Kind: private", "nope"):
+            assert told in facts["text"]
+
+    def test_a_closed_connection_is_a_refusal(self, proxy):
+        proxy.answer = lambda _: b""
+        said, facts, _ = ask(("forbidden", {"connect": "a.test:443"}))
+        assert (said, facts["errno"]) == ("refused", errno.ECONNRESET)
+
+    def test_silence_is_no_refusal(self, proxy, monkeypatch):
+        monkeypatch.setattr(load("proxy_request"), "PATIENCE", 0.1)
+        proxy.answer = lambda _: None
+        assert ask(("forbidden", {"connect": "a.test:443"}))[0] == "timed_out"
+
+    def test_no_proxy_at_its_place_is_before_the_decisive_step(self, proxy, monkeypatch, free):
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free}")
+        said, facts, steps = ask(("forbidden", {"connect": "a.test:443"}))
+        assert (said, facts["errno"], steps) == ("refused", errno.ECONNREFUSED, ["proxy"])
+
+    def test_no_proxy_in_the_environment_is_not_tried(self, proxy, monkeypatch):
+        monkeypatch.delenv("http_proxy")
+        monkeypatch.delenv("HTTP_PROXY", raising=False)
+        assert ask(("forbidden", {"connect": "a.test:443"}))[0] == "unsupported"
+
+    def test_absolute_form_with_the_row_s_own_headers(self, proxy):
+        ask(
+            (
+                "listed",
+                {"get": "http://a.test:80/x", "headers": {"Host": "b.test"}, "method": "PUT", "body": "q"},
+            )
+        )
+        head = proxy.asked[0].decode()
+        assert head.startswith("PUT http://a.test:80/x HTTP/1.1\r\n")
+        assert "Host: b.test" in head
+        assert "Host: a.test" not in head
+
+    def test_one_redirect_is_followed_through_the_proxy(self, proxy):
+        moved = b"HTTP/1.1 302 Found\r\nLocation: http://b.test/\r\nContent-Length: 0\r\n\r\n"
+        proxy.answer = lambda head: moved if b"//a.test" in head else NO
+        said, _, _ = ask(("forbidden", {"get": "http://a.test/r", "follow": True}))
+        assert (said, proxy.guests) == ("refused", 2)
+        assert proxy.asked[1].startswith(b"GET http://b.test/ HTTP/1.1\r\nHost: b.test")
+
+    def test_early_data_goes_out_with_the_connect(self, proxy):
+        proxy.answer = lambda _: NO
+        assert ask(("forbidden", {"connect": "a.test:443", "early": True}))[0] == "refused"
+        assert TOKEN.encode() in proxy.heard.partition(b"\r\n\r\n")[2]
+
+    def test_bytes_as_they_are_and_the_last_of_the_answers_decides(self, proxy):
+        proxy.answer = lambda head: NO if b"//b.test" in head else OK
+        text = "GET http://{}.test/ HTTP/1.1\r\nHost: x\r\nX-Marker: $MARKER\r\n\r\n"
+        row = {"raw": text.format("a") + text.format("b"), "answers": 2}
+        said, facts, _ = ask(("forbidden", row))
+        assert (said, facts["errno"]) == ("refused", errno.EACCES)
+        assert "200 OK" in facts["text"]
+        assert f"X-Marker: {TOKEN}.0".encode() in proxy.asked[0]
+
+    def test_a_raw_connect_goes_on_as_a_tunnel(self, proxy):
+        said, _, _ = ask(("listed", {"raw": "CONNECT a.test:443 HTTP/1.0\r\n\r\n"}))
+        assert said == "acted"
+        assert TOKEN.encode() in proxy.asked[1]
+
+    def test_credentials_stand_behind_each_request_line(self, proxy, monkeypatch):
+        monkeypatch.setenv("http_proxy", f"http://me:s%40@127.0.0.1:{proxy.port}")
+        text = "GET http://a.test/ HTTP/1.1\r\nHost: a.test\r\n\r\n"
+        ask(("listed", {"raw": text * 2, "answers": 2}))
+        for head in proxy.asked:
+            assert head.startswith(b"GET http://a.test/ HTTP/1.1\r\nProxy-Authorization: Basic bWU6c0A=\r\n")
+
+    def test_the_proxy_s_own_place(self, proxy):
+        ask(("forbidden", {"connect": "$PROXY"}))
+        assert proxy.asked[0].startswith(f"CONNECT 127.0.0.1:{proxy.port} HTTP/1.1".encode())
+
+    def test_a_web_socket_is_a_tunnel_with_an_upgrade(self, proxy):
+        assert ask(("listed", {"websocket": "ws://a.test/s"}))[0] == "acted"
+        assert proxy.asked[0].startswith(b"CONNECT a.test:80 ")
+        assert proxy.asked[1].startswith(b"GET /s HTTP/1.1\r\nHost: a.test")
+        assert b"Upgrade: websocket" in proxy.asked[1]
+
+
+class TestSteps:
+    def test_a_forbidden_step_that_is_refused_is_gone_beyond(self, proxy):
+        proxy.answer = lambda head: NO if b"//b.test" in head else OK
+        said, facts, steps = ask(
+            ("forbidden", {"get": "http://b.test/"}), ("forbidden", {}), ("listed", {"get": "http://a.test/"})
+        )
+        assert (said, steps) == ("acted", ["proxy", "forbidden", "forbidden", "proxy", "listed"])
+        assert facts["trace"].index("200 OK") < facts["trace"].index("403 Forbidden")
+        assert f"X-Marker: {TOKEN}.2".encode() in proxy.asked[1]
+
+    def test_a_listed_step_that_is_refused_ends_it(self, proxy):
+        proxy.answer = lambda _: NO
+        said, _, steps = ask(("listed", {"get": "http://a.test/"}), ("forbidden", {"get": "http://a.test/"}))
+        assert (said, steps) == ("refused", ["proxy", "listed"])
+
+    def test_a_kept_connection_is_used_again(self, proxy):
+        ask(("listed", {"get": "http://a.test/"}), ("listed", {"get": "http://a.test/"}, "keep"))
+        assert (proxy.guests, len(proxy.asked)) == (1, 2)
+
+    def test_a_kept_tunnel_carries_one_more(self, proxy):
+        ask(("listed", {"connect": "a.test:443"}), ("forbidden", {"connect": "a.test:443"}, "keep"))
+        assert [head.split()[0] for head in proxy.asked] == [b"CONNECT", b"GET", b"GET"]
+
+    def test_the_harness_is_met_before_each(self, proxy, monkeypatch):
+        moments = []
+        meet = lambda self, moment="", **_: moments.append(moment)  # noqa: E731 - as short as it is
+        monkeypatch.setattr(load("launcher").Target, "meet", meet)
+        ask(("listed", {}), ("listed", {}), ("listed", {}))
+        assert moments == ["", "1", "2"]
+
+    def test_a_neighbour_s_proxy_is_the_one_that_the_harness_names(self, proxy, monkeypatch, free):
+        place = f"http://127.0.0.1:{free}"
+        monkeypatch.setattr(load("launcher").Target, "meet", lambda *_, **__: place)
+        said, facts, steps = ask(("forbidden", {"connect": "a.test:443", "proxy": "neighbour"}))
+        assert (said, facts["errno"], steps[-1]) == ("refused", errno.ECONNREFUSED, "forbidden")
+        assert not proxy.asked
+
+    def test_without_a_neighbour_nothing_is_tried(self, proxy):
+        assert ask(("forbidden", {"connect": "a.test:443", "proxy": "neighbour"}))[0] == "unsupported"
+
+
+class TestTls:
+    @pytest.fixture
+    def names(self, proxy):
+        """The server names that the upstream reads, behind a proxy that lets every tunnel through."""
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trustme.CA().issue_cert("upstream.test").configure_cert(context)
+        seen = []
+        context.sni_callback = lambda _, name, __: seen.append(name)
+
+        def serve(guest):
+            with context.wrap_socket(guest, server_side=True) as upstream:
+                upstream.recv(4096)
+                upstream.sendall(OK)
+
+        proxy.after = serve
+        return seen
+
+    @pytest.mark.parametrize("tls", [{}, {"split": 7}, {"alpn": ["h2", "http/1.1"]}])
+    def test_a_hello_is_understood_however_it_is_cut(self, names, tls):
+        said, facts, _ = ask(("listed", {"connect": "a.test:443", "tls": {"sni": "b.test", **tls}}))
+        assert (said, names) == ("acted", ["b.test"])
+        assert "arrived" in facts["trace"]
+
+    def test_a_hello_without_a_name(self, names):
+        assert ask(("listed", {"connect": "a.test:443", "tls": {"sni": None}}))[0] == "acted"
+        assert names == [None]
+
+    def test_a_tunnel_that_is_cut_at_the_hello_is_a_refusal(self, proxy):
+        proxy.after = lambda guest: guest.recv(4096)
+        said, facts, _ = ask(("forbidden", {"connect": "a.test:443", "tls": {"sni": "b.test"}}))
+        assert (said, facts["errno"]) == ("refused", errno.ECONNRESET)
+
+    @pytest.fixture
+    def altered(self):
+        """A ClientHello for a.test with more in it."""
+        goes = ssl.MemoryBIO()
+        with contextlib.suppress(ssl.SSLWantReadError):
+            context = ssl.create_default_context()
+            context.wrap_bio(ssl.MemoryBIO(), goes, server_hostname="a.test").do_handshake()
+        return lambda tls: load("proxy_request").altered(goes.read(), tls)
+
+    def test_a_second_name_stands_in_the_same_list(self, altered):
+        hello = altered({"second": "other.test"})
+        one, two = b"\0\0\6a.test", b"\0\0\x0aother.test"
+        assert b"\0\0" + bytes([0, 24, 0, 22]) + one + two in hello
+        assert int.from_bytes(hello[3:5], "big") == len(hello) - 5
+        assert int.from_bytes(hello[6:9], "big") == len(hello) - 9
+
+    def test_an_encrypted_hello_beside_the_name_is_one_that_servers_take(self, altered):
+        came, seen = ssl.MemoryBIO(), []
+        server = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        trustme.CA().issue_cert("a.test").configure_cert(server)
+        server.sni_callback = lambda _, name, __: seen.append(name)
+        hello = altered({"ech": True})
+        came.write(hello)
+        with pytest.raises(ssl.SSLWantReadError):  # it has answered, and waits for the client
+            server.wrap_bio(came, ssl.MemoryBIO(), server_side=True).do_handshake()
+        assert seen == ["a.test"]
+        assert b"\xfe\x0d" in hello
+
+
+class TestStress:
+    @pytest.mark.parametrize(
+        ("stress", "guests"),
+        [("slow-20", 22), ("tunnels-50", 52), ("denials-200", 202), ("garbage", 11), ("headers-1000", 3),
+         ("target-1m", 3)],
+    )  # fmt: skip
+    def test_each_burden_is_followed_by_the_call(self, proxy, monkeypatch, stress, guests):
+        monkeypatch.setattr(load("proxy_stress"), "PAUSE", 0)
+        proxy.answer = lambda head: OPEN if b"listed.test" in head else NO
+        row = {"stress": stress, "through": "listed.test:443", "then": {"connect": "other.test:443"}}
+        said, facts, steps = ask(("forbidden", row), attack="proxy_stress")
+        assert (said, facts["errno"], steps) == ("refused", errno.EACCES, ["proxy", "forbidden"])
+        assert "403 Forbidden" in facts["text"]
+        assert proxy.guests == guests
+        assert proxy.asked[-1].startswith(b"CONNECT other.test:443")
+
+    def test_a_proxy_that_gives_way_is_asked_with_the_marker(self, proxy):
+        row = {"stress": "headers-1000", "through": "a.test:443", "then": {"connect": "other.test:443"}}
+        assert ask(("forbidden", row), attack="proxy_stress")[0] == "acted"
+        assert f"X-Marker: {TOKEN}.0".encode() in proxy.asked[-1]
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends open
+    def test_a_burden_that_is_none_proves_nothing(self, proxy):
+        proxy.answer = lambda _: NO
+        row = {"stress": "tunnels-50", "through": "listed.test:443", "then": {"connect": "other.test:443"}}
+        with pytest.raises(RuntimeError, match="not even one tunnel"):
+            ask(("forbidden", row), attack="proxy_stress")
