@@ -6,10 +6,12 @@ no embedded addresses and call multicast global: `ipaddress` reads addresses her
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import StrEnum
-from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_network
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_network
 from typing import Literal
+
+from runners.tier1.embedded import CARRIERS, carrier, embedded
 
 Address = IPv4Address | IPv6Address
 Kind = Literal["public", "private", "special"]
@@ -60,10 +62,13 @@ RANGES: tuple[tuple[str, AddressClass, str], ...] = (
     ("169.254.0.0/16", _C.LINK_LOCAL, "RFC 3927"),
     ("169.254.169.254/32", _C.METADATA, "AWS, Azure, Google Cloud: instance metadata"),
     ("172.16.0.0/12", _C.PRIVATE, "RFC 1918"),
-    ("192.0.0.0/24", _C.PROTOCOL, "RFC 6890 2.1; 192.0.0.192 is Oracle Cloud's metadata"),
+    ("192.0.0.0/24", _C.PROTOCOL, "RFC 6890 2.1; 192.0.0.192 was Oracle Cloud's metadata"),
     ("192.0.2.0/24", _C.DOCUMENTATION, "RFC 5737"),
+    ("192.31.196.0/24", _C.PROTOCOL, "RFC 7535: AS112, which any network may answer itself"),
+    ("192.52.193.0/24", _C.PROTOCOL, "RFC 7450: multicast tunnels, AMT"),
     ("192.88.99.0/24", _C.PROTOCOL, "RFC 7526: 6to4 relays, deprecated"),
     ("192.168.0.0/16", _C.PRIVATE, "RFC 1918"),
+    ("192.175.48.0/24", _C.PROTOCOL, "RFC 7534: AS112"),
     ("198.18.0.0/15", _C.BENCHMARKING, "RFC 2544"),
     ("198.51.100.0/24", _C.DOCUMENTATION, "RFC 5737"),
     ("203.0.113.0/24", _C.DOCUMENTATION, "RFC 5737"),
@@ -77,9 +82,10 @@ RANGES: tuple[tuple[str, AddressClass, str], ...] = (
     ("100::/64", _C.RESERVED, "RFC 6666: discard only"),
     ("100:0:0:1::/64", _C.RESERVED, "RFC 9780: dummy prefix"),
     ("2000::/3", _C.PUBLIC, "RFC 4291 2.4, IANA's global unicast space"),
-    ("2001::/23", _C.PROTOCOL, "RFC 2928"),
+    ("2001::/23", _C.PROTOCOL, "RFC 2928: PCP, TURN, AMT, AS112, ORCHID and what is to come"),
     ("2001:2::/48", _C.BENCHMARKING, "RFC 5180"),
     ("2001:db8::/32", _C.DOCUMENTATION, "RFC 3849"),
+    ("2620:4f:8000::/48", _C.PROTOCOL, "RFC 7534: AS112"),
     ("3fff::/20", _C.DOCUMENTATION, "RFC 9637"),
     ("5f00::/16", _C.RESERVED, "RFC 9602: segment identifiers"),
     ("fc00::/7", _C.PRIVATE, "RFC 4193"),
@@ -109,62 +115,18 @@ def worst(classes: Iterable[AddressClass]) -> AddressClass:
     return min(classes, key=list(AddressClass).index)
 
 
+def classes(network: IPv4Network | IPv6Network) -> frozenset[AddressClass]:
+    """The classes of the addresses of a range; one that overlaps carriers of IPv4 addresses may have any."""
+    if any(network.overlaps(carriers) for carriers, _ in CARRIERS if carriers.version == network.version):
+        return frozenset(AddressClass)
+    inside = {of for listed, of in _NETWORKS if _within(listed, network)}
+    around = next(of for listed, of in _NETWORKS if _within(network, listed))
+    return frozenset(inside | {around})
+
+
+def _within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
+    return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner[0] in outer
+
+
 def _listed(address: Address) -> AddressClass:
     return next(of for network, of in _NETWORKS if address.version == network.version and address in network)
-
-
-def _at(number: int, first: int) -> IPv4Address:
-    """The IPv4 address that begins at bit `first` of an IPv6 address, counted from the left."""
-    return IPv4Address(number >> (96 - first) & 0xFFFFFFFF)
-
-
-def _last(number: int) -> tuple[IPv4Address, ...]:
-    return (_at(number, 96),)
-
-
-def _nat64_local(number: int) -> tuple[IPv4Address, ...]:
-    """RFC 6052 2.2: all places where a prefix inside the /48 may put the address, octet 8 left out.
-
-    A place counts if what follows it is zero; 0.0.0.0 says that it was another place.
-    """
-    squeezed = number >> 64 << 56 | number & (1 << 56) - 1  # 120 bits, without octet 8
-    places = [_at(number, 96)]
-    for prefix in (48, 56, 64):
-        after = 120 - prefix - 32
-        if not squeezed & (1 << after) - 1:
-            places.append(IPv4Address(squeezed >> after & 0xFFFFFFFF))
-    return tuple(each for each in places if int(each)) or (_at(number, 96),)
-
-
-def _teredo(number: int) -> tuple[IPv4Address, ...]:
-    """The server, and the client, which is written inverted."""
-    return _at(number, 32), IPv4Address(~number & 0xFFFFFFFF)
-
-
-_CARRIERS: tuple[tuple[IPv6Network, Callable[[int], tuple[IPv4Address, ...]]], ...] = (
-    (IPv6Network("::/96"), _last),  # IPv4-compatible, RFC 4291 2.5.5.1
-    (IPv6Network("::ffff:0:0/96"), _last),  # IPv4-mapped, RFC 4291 2.5.5.2
-    (IPv6Network("::ffff:0:0:0/96"), _last),  # IPv4-translated, RFC 2765 2.1
-    (IPv6Network("64:ff9b::/96"), _last),  # NAT64, RFC 6052 2.1
-    (IPv6Network("64:ff9b:1::/48"), _nat64_local),  # NAT64 of one's own network, RFC 8215
-    (IPv6Network("2002::/16"), lambda number: (_at(number, 16),)),  # 6to4, RFC 3056 2
-    (IPv6Network("2001::/32"), _teredo),  # Teredo, RFC 4380 4
-)
-_NO_CARRIER = IPv6Network("::/127")  # unspecified and loopback
-_ISATAP = (0x00005EFE, 0x02005EFE)  # RFC 5214 6.1: the upper half of the interface identifier
-
-
-def carrier(address: IPv6Address) -> bool:
-    """Whether the address only stands for the IPv4 address inside."""
-    return address not in _NO_CARRIER and any(address in network for network, _ in _CARRIERS)
-
-
-def embedded(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses inside, none where it carries none."""
-    number = int(address)
-    inside: tuple[IPv4Address, ...] = ()
-    if address not in _NO_CARRIER:
-        inside = next((read(number) for network, read in _CARRIERS if address in network), ())
-    if number >> 32 & 0xFFFFFFFF in _ISATAP:
-        inside = (*inside, _at(number, 96))
-    return inside

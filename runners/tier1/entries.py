@@ -9,6 +9,7 @@ every name below x, and not x. Without a port 80 and 443 are covered, with `:*` 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -16,13 +17,14 @@ from typing import Literal as Word
 
 import idna
 
-from runners.tier1.addresses import classify
+from runners.tier1.addresses import AddressClass, classes, classify
 from runners.tier1.hosts import MOST_NAME, MOST_PORT, Host, Literal, Malformed, Name, read_host, read_port
 from runners.tier1.visible import visible
 
 Which = Word["manifest", "tenant"]
 WEB_PORTS: Collection[int] = (80, 443)
 ALL_PORTS: Collection[int] = range(1, MOST_PORT + 1)
+_LENGTH = re.compile(r"0|[1-9][0-9]{0,2}")
 
 
 @dataclass(frozen=True)
@@ -92,15 +94,25 @@ def parse_entry(text: str, which: Which) -> Entry | Fault:
 
 def reach(entry: Entry, which: Which) -> Fault | None:
     """Why an entry that names an address opens nothing on this list, None where it names none or opens it."""
-    if not isinstance(entry.host, Literal):
-        return None
-    found = classify(entry.host.address)
-    if found.kind == "special":
-        return Fault(visible(entry.text), f"a {found} address is never reached", "take the entry away", which)
-    if found.kind == "private" and which == "manifest":
+    found = _classes(entry.host)
+    kinds = {each.kind for each in found}
+    if kinds == {"special"}:
+        why = f"{' and '.join(sorted(found))} addresses are never reached"
+        return Fault(visible(entry.text), why, "take the entry away", which)
+    if kinds == {"private"} and which == "manifest":
         do = "put it on the tenant's list"
         return Fault(visible(entry.text), "a manifest's own entries reach public addresses only", do, which)
     return None
+
+
+def _classes(host: Host | Below | Network) -> frozenset[AddressClass]:
+    match host:
+        case Literal(address):
+            return frozenset({classify(address)})
+        case Network(network):
+            return classes(network)
+        case Name() | Below():
+            return frozenset()  # its addresses are judged when it is called
 
 
 def entry_text(host: Host, port: int) -> str:
@@ -147,8 +159,9 @@ def _ports(text: str) -> Collection[int]:
 
 
 def _host(text: str, which: Which) -> Host | Below | Network:
-    if "/" in text:
-        return _network(text, which)
+    address, slash, length = text.partition("/")
+    if slash:
+        return _network(address, length, which)
     if text.startswith("*"):
         return _below(text)
     if "*" in text:
@@ -193,17 +206,15 @@ def _ascii(text: str) -> str:
         ) from None
 
 
-def _network(text: str, which: Which) -> Network:
+def _network(address: str, length: str, which: Which) -> Network:
+    host = read_host(address)
+    if not isinstance(host, Literal) or not _LENGTH.fullmatch(length):
+        raise _WrongError(
+            "it has a path, or is no range of addresses",
+            "write a host alone, a range as 10.1.0.0/16 or [fd12::]/48",
+        )
     if which == "manifest":
         raise _WrongError("a range is for the tenant's list alone", "write hosts, or ask the tenant's admin")
-    address, _, length = text.partition("/")
-    host = read_host(address)
-    if (
-        not isinstance(host, Literal)
-        or not (length.isascii() and length.isdigit())
-        or str(int(length)) != length
-    ):
-        raise _WrongError("it is no range of addresses", "write it as 10.1.0.0/16 or [fd12::]/48")
     if int(length) == 0:
         raise _WrongError("it covers every address there is", "write the networks that are meant")
     try:

@@ -60,6 +60,8 @@ def read_host(text: str) -> Host | Malformed:
     """The host alone, IPv6 in brackets. Upper case and one dot at the end are folded, U-labels refused."""
     if not text:
         return Malformed("no host")
+    if len(text) > MOST_NAME + 1:
+        return Malformed(f"a host of more than {MOST_NAME} characters")
     if not text.isascii():
         return Malformed("the host is not ASCII")
     if text.startswith("[") or text.endswith("]"):
@@ -122,4 +124,4 @@ def _name(labels: list[str]) -> Name | Malformed:
     if not all(_LABEL.fullmatch(label) for label in labels):
         return Malformed("a label that is not 1 to 63 letters, digits, hyphens and underscores")
     name = ".".join(labels)
-    return Name(name) if len(name) <= MOST_NAME else Malformed(f"a name of more than {MOST_NAME} characters")
+    return Name(name) if len(name) <= MOST_NAME else Malformed(f"a host of more than {MOST_NAME} characters")

@@ -8,11 +8,15 @@ from ipaddress import IPv6Address
 
 from runners.contract import Denial
 from runners.tier1 import words
-from runners.tier1.addresses import Address, AddressClass, classify, embedded, worst
+from runners.tier1.addresses import Address, AddressClass, classify, worst
+from runners.tier1.embedded import embedded
 from runners.tier1.entries import Which, entry_text, places
 from runners.tier1.hosts import Host, Literal
 from runners.tier1.lists import Lists, Unlisted
 from runners.tier1.visible import visible
+
+MOST_SHOWN = 255
+"""Characters that a record keeps of what was malformed."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +56,7 @@ def judge_addresses(
         kind=named.kind,
         host=str(host),
         port=port,
-        address_class=named,
+        address_class=named.value,
         address=str(address),
         remedy=remedy,
         fix=words.fix(named.kind, remedy, entry_text(host, port)),
@@ -61,8 +65,9 @@ def judge_addresses(
 
 def malformed(asked: str, why: str, port: int = 0) -> Denial:
     """The refusal of a request that is none; `asked` is what stood for the host."""
-    fix = f"{why}: {words.fix('malformed', (), '')}"
-    return Denial(kind="malformed", host=visible(asked), port=port, fix=fix)
+    shown = visible(asked[:MOST_SHOWN]) + ("…" if len(asked) > MOST_SHOWN else "")
+    fix = f"{why}; {words.fix('malformed', (), '')}"
+    return Denial(kind="malformed", host=shown, port=port, fix=fix)
 
 
 def mismatch(host: Host, port: int) -> Denial:
@@ -87,7 +92,7 @@ def _unlisted(lists: Lists, host: Host, port: int) -> Denial:
         kind="unlisted",
         host=str(host),
         port=port,
-        address_class=classify(literal) if literal else "",
+        address_class=classify(literal).value if literal else "",
         address=str(literal or ""),
         remedy=remedy,
         fix=words.fix("unlisted", remedy, entry_text(host, port), lists.principal),

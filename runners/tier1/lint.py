@@ -48,7 +48,7 @@ def _denial(facts: Mapping[str, Any]) -> Denial:
         kind=facts["kind"],
         host=facts["host"],
         port=facts["port"],
-        address_class=facts.get("class", ""),
+        address_class=facts.get("class", facts.get("address_class", "")),
         address=facts.get("address", ""),
         remedy=tuple(facts.get("remedy", ())),
         fix=facts.get("fix", ""),

@@ -15,6 +15,7 @@ from runners.tier1.visible import visible
 _SHORT: dict[tuple[str, ...], str] = {
     ("manifest", "tenant"): "add to the manifest's egress or the tenant's list",
     ("tenant",): "add to the tenant's list",
+    (): "no list opens it",
 }
 
 
@@ -32,7 +33,8 @@ def fix(kind: str, remedy: Sequence[str], entry: str, principal: str = "plugin")
     """What to do about a refusal, as one sentence; `entry` is what to add, made of what was asked for."""
     match kind, tuple(remedy):
         case _, ("manifest", "tenant"):
-            return f"add '{entry}' to the {principal}'s own egress (its author), or to the tenant's list (an admin)"
+            here, there = f"the {principal} manifest's egress (its author)", "the tenant's list (an admin)"
+            return f"add '{entry}' to {here}, or to {there}"
         case _, ("tenant",):
             return f"add '{entry}' to the tenant's list (an admin): only that list reaches private networks"
         case "mismatch", _:
@@ -40,24 +42,23 @@ def fix(kind: str, remedy: Sequence[str], entry: str, principal: str = "plugin")
         case "malformed", _:
             return "send a plain host and port: no list changes this"
         case _:
-            return "nothing opens this address: no list reaches its class"
+            return "no list opens this class of address; reach the host by a public or a private one"
 
 
 def refusal(denial: Denial) -> Refusal:
     """What the command is told of a refusal: the kind, the class, the list to change and how."""
-    advice = _SHORT.get(denial.remedy, "no list opens it")
-    headers = [("X-Denial-Kind", denial.kind)]
-    if denial.address_class:
-        headers.append(("X-Denial-Class", denial.address_class))
-    headers.append(("X-Denial-Remedy", ", ".join(denial.remedy) or "none"))
-    said = (
-        f"{denial.kind}, {denial.address_class}"
-        if denial.address_class not in {"", denial.kind}
-        else denial.kind
-    )
-    status, word = (400, "Bad Request") if denial.kind == "malformed" else (403, "Forbidden")
+    said = ", ".join(dict.fromkeys(each for each in (denial.kind, denial.address_class) if each))
+    headers = {
+        "X-Denial-Kind": denial.kind,
+        "X-Denial-Class": denial.address_class,
+        "X-Denial-Remedy": ", ".join(denial.remedy) or "none",
+    }
+    status, phrase = (400, "Bad Request") if denial.kind == "malformed" else (403, "Forbidden")
     return Refusal(
-        status, f"{word}: {said}; {advice}", tuple(headers), f"Refused: {said}. To do: {denial.fix}.\n"
+        status=status,
+        reason=f"{phrase}: {said}; {_SHORT[denial.remedy]}",
+        headers=tuple((name, value) for name, value in headers.items() if value),
+        body=f"Refused: {said}. To do: {denial.fix}.\n",
     )
 
 
@@ -65,4 +66,6 @@ def line(denial: Denial) -> str:
     """The record as an operator reads it, on one line: with the address."""
     where = f"{denial.host}:{denial.port}" if denial.port else denial.host
     found = ", ".join(each for each in (denial.address_class, denial.address) if each)
-    return visible(f"refused {where}: {denial.kind}{f' ({found})' if found else ''}; {denial.fix}")
+    found = f" ({found})" if found else ""
+    to_do = f"; {denial.fix}" if denial.fix else ""
+    return visible(f"refused {where}: {denial.kind}{found}{to_do}")
