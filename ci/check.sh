@@ -23,6 +23,7 @@ check "import-linter: contracts of pyproject.toml" lint-imports --no-cache
 check "vermin: attacks run on Python 3.8" vermin --target=3.8- --no-tips --violations --quiet attacks/*.py
 check "tidy: sizes, names, words, what attacks import" python ci/tidy.py
 check "schemas are schemas" check-jsonschema --check-metaschema testdata/*.schema.json
+check "addresses: their schema" check-jsonschema --schemafile testdata/addresses.schema.json testdata/addresses.json
 check "workflow: its schema" check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
 for script in ci/*.sh; do check "sh: $script parses" sh -n "$script"; done
 check "script of CI parses" bash -n .ci/run

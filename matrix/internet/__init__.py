@@ -1,0 +1,1 @@
+"""The little internet of one network world: names, addresses and servers, and nothing behind them."""

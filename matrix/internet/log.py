@@ -1,0 +1,111 @@
+"""What reached the little internet: connections and questions, in the order in which they came."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+MOST = 64 * 1024
+"""Bytes kept of one connection."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrival:
+    """One connection as it is known by now; it counts from its first moment, whether bytes follow or not."""
+
+    address: str  # that was dialled, in canonical spelling
+    port: int
+    at: float  # time.monotonic() when it came
+    data: bytes = b""  # what was sent so far, at most MOST bytes; of TLS the hello, then what was inside
+    sni: str = ""  # the server name that TLS was told
+    late: bool = False  # it came when another window was open, and only this one speaks of it
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """One question to the DNS server."""
+
+    name: str  # lower case, without the last dot
+    kind: str  # "A", "AAAA" …
+    at: float  # time.monotonic() when it came
+    late: bool = False
+
+
+class Connection:
+    """A connection while it lasts; its thread writes, whoever asks gets a snapshot."""
+
+    def __init__(self, address: str, port: int) -> None:
+        self.address, self.port, self.at = address, port, time.monotonic()
+        self.sni = ""
+        self.strange = False  # the row of that moment did not speak of the address
+        self._data = b""
+
+    def add(self, data: bytes) -> None:
+        """Keep what came, up to the limit."""
+        self._data += data[: max(0, MOST - len(self._data))]
+
+    def arrival(self, *, late: bool = False) -> Arrival:
+        """What is known by now."""
+        return Arrival(
+            address=self.address, port=self.port, at=self.at, data=self._data, sni=self.sni, late=late
+        )
+
+
+class Log:
+    """Everything since the start. Any thread may write and read."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._connections: list[Connection] = []
+        self._queries: list[tuple[Query, bool]] = []
+        self._ours: set[int] = set()
+        self._addresses: Collection[str] = ()
+        self._names: Collection[str] = ()
+
+    def speak_of(self, addresses: Collection[str], names: Collection[str]) -> None:
+        """The row of the moment speaks of these; whatever else comes is strange to it."""
+        with self._lock:
+            self._addresses, self._names = addresses, names
+
+    @contextmanager
+    def ours(self, port: int) -> Generator[None]:
+        """Meanwhile one connection from that port is the harness's own, and is not noted."""
+        with self._lock:
+            self._ours.add(port)
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._ours.discard(port)
+
+    def connected(self, connection: Connection, port: int) -> None:
+        """Note a connection; `port` is where it comes from."""
+        with self._lock:
+            if port in self._ours:
+                self._ours.discard(port)
+                return
+            connection.strange = connection.address not in self._addresses
+            self._connections.append(connection)
+
+    def asked(self, query: Query) -> None:
+        """Note a question."""
+        with self._lock:
+            self._queries.append((query, query.name not in self._names))
+
+    def length(self) -> tuple[int, int]:
+        """How many connections and questions there have been."""
+        with self._lock:
+            return len(self._connections), len(self._queries)
+
+    def connections(self, first: int) -> Sequence[Connection]:
+        """Those from that number on."""
+        with self._lock:
+            return self._connections[first:]
+
+    def queries(self, first: int) -> Sequence[tuple[Query, bool]]:
+        """Those from that number on, each with whether it was strange."""
+        with self._lock:
+            return self._queries[first:]
