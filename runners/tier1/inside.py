@@ -1,0 +1,100 @@
+"""The first program inside the sandbox: hands the listening socket out, then becomes the command.
+
+    python3 -I -S inside.py '{"door": 5, "terminal": false, "guarded": [], "close": true}' COMMAND…
+
+The sandbox's network is its own and leads nowhere. Its only way out is a listening socket on its loopback,
+made here and passed out through `door`, one end of a socket pair; the proxy outside accepts from it. Both
+are closed before the command runs: nothing of the sandbox relays, and no socket has a path.
+
+Standard library, Python 3.8 and newer, Linux. Sources: unix(7) SCM_RIGHTS, bwrap(1), ioctl_tty(2), core(5).
+"""
+
+import array
+import fcntl
+import json
+import os
+import re
+import resource
+import signal
+import socket
+import sys
+import termios
+
+PORT = 3128
+BACKLOG = 512
+CANNOT = 125  # exit code: the sandbox is not as it was asked for
+
+
+def main():
+    """Everything that is to be done inside, in its order. Does not return."""
+    told, command = json.loads(sys.argv[1]), sys.argv[2:]
+    if missing := unguarded(told["guarded"]):
+        fail("%s is not guarded: somebody moved it while the sandbox was made; start again" % missing)
+    if told["door"] >= 0:
+        hand_out(told["door"])
+    if told["terminal"]:
+        control()
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # at this one value no core handler of the host runs
+    if told["close"]:
+        os.closerange(3, highest() + 1)
+    for number in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the command would inherit that
+        signal.signal(number, signal.SIG_DFL)
+    try:
+        os.execvpe(command[0], command, environment())
+    except OSError as error:
+        print("tier1: cannot execute %s: %s" % (command[0], error.strerror), file=sys.stderr)
+        sys.exit(126 if os.path.exists(command[0]) else 127)
+
+
+def fail(why):
+    """Say why there is no sandbox, and end."""
+    print("tier1: %s" % why, file=sys.stderr)
+    sys.exit(CANNOT)
+
+
+def unguarded(paths):
+    """The first of those paths that no mount stands at, or that leads elsewhere; empty when all are as asked."""
+    with open("/proc/self/mountinfo", "rb") as lines:
+        points = {unescaped(line.split()[4]) for line in lines}
+    for path in paths:
+        if os.fsencode(path) not in points or os.path.realpath(path) != path:
+            return path
+    return ""
+
+
+def unescaped(point):
+    """A mount point as proc(5) writes it: blanks and backslashes as three octal digits."""
+    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found.group(1), 8)]), point)
+
+
+def hand_out(door):
+    """Listen, pass the socket out, and keep nothing."""
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener, socket.socket(fileno=door) as way:
+        listener.bind(("127.0.0.1", PORT))
+        listener.listen(BACKLOG)
+        rights = array.array("i", [listener.fileno()])
+        way.sendmsg([b"l"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+
+
+def control():
+    """Make the terminal that was given, a private one, this session's own: interrupts and job control work."""
+    os.setsid()  # bwrap's own first process leads the session until now
+    for descriptor in (0, 1, 2):
+        if os.isatty(descriptor):
+            fcntl.ioctl(descriptor, termios.TIOCSCTTY, 0)
+            return
+
+
+def highest():
+    """The highest open descriptor."""
+    return max(int(name) for name in os.listdir("/proc/self/fd"))
+
+
+def environment():
+    """The environment as it was given: an interpreter may have added to its own (LC_CTYPE)."""
+    with open("/proc/self/environ", "rb") as block:
+        return dict(entry.split(b"=", 1) for entry in block.read().split(b"\0") if b"=" in entry)
+
+
+if __name__ == "__main__":
+    main()

