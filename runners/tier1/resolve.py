@@ -1,0 +1,147 @@
+"""Asks the node's resolver what a name resolves to: all its addresses, or none at all.
+
+One question for A and one for AAAA, both at once, each from a port of its own; nothing is asked twice
+and nothing is kept, so what is judged is what was just answered. Where one of the two is not answered,
+neither counts. dnspython reads and writes the messages.
+
+Sources: RFC 1035 4.2, RFC 5452 (whom to believe), RFC 6891 6.2.3, RFC 8305 4 (the order of families).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from ipaddress import ip_address
+from itertools import chain, zip_longest
+from typing import Protocol, cast
+
+import dns.exception
+import dns.flags
+import dns.message
+import dns.name
+import dns.rcode
+import dns.rdatatype
+
+from runners.tier1.addresses import Address
+
+SECONDS = 3.0
+"""For a whole answer, both types and every way of asking included."""
+_DATAGRAM = 1232  # bytes of a UDP answer that are asked for
+_MOST_BYTES = 1 << 14  # of an answer over TCP; 64 addresses have some 1,100
+_TYPES = (dns.rdatatype.AAAA, dns.rdatatype.A)
+
+
+@dataclass(frozen=True)
+class Unreached:
+    """Nothing was refused, yet nothing was reached: a gateway's error, never a denial.
+
+    `why` is said to the command: no address is in it, nor a name on the way.
+    """
+
+    status: int  # 502: it went wrong; 504: there was no answer in time
+    why: str
+
+
+class Resolver(Protocol):
+    """Whom the proxy asks for names."""
+
+    async def resolve(self, name: str) -> tuple[Address, ...] | Unreached:
+        """Every address of the name, IPv6 and IPv4 in turns, at least one."""
+        ...
+
+
+class _NoAnswerError(Exception):
+    """The resolver said that it does not know."""
+
+
+class Dns:
+    """A resolver by DNS over UDP, and over TCP where an answer is too long for that."""
+
+    def __init__(self, resolver: tuple[str, int], seconds: float = SECONDS) -> None:
+        self._at = resolver
+        self._family = socket.AF_INET6 if ":" in resolver[0] else socket.AF_INET
+        self._seconds = seconds
+
+    async def resolve(self, name: str) -> tuple[Address, ...] | Unreached:
+        """Every address of the name, IPv6 and IPv4 in turns, at least one. The name is asked for as it is."""
+        try:
+            async with asyncio.timeout(self._seconds):
+                six, four = await self._ask(dns.name.from_text(f"{name}."))
+        except TimeoutError:
+            return Unreached(504, "the name could not be resolved in time")
+        except (OSError, _NoAnswerError, dns.exception.DNSException):
+            return Unreached(502, "the name could not be resolved")
+        turns = chain.from_iterable(zip_longest(six, four))
+        return tuple(each for each in turns if each) or Unreached(502, "the name has no address")
+
+    async def _ask(self, name: dns.name.Name) -> list[tuple[Address, ...]]:
+        """The answers to all questions; they wait for one another in no order but ours."""
+        loop = asyncio.get_running_loop()
+        with ExitStack() as stack:
+            asked: list[tuple[dns.message.QueryMessage, socket.socket]] = []
+            for kind in _TYPES:
+                query = dns.message.make_query(name, kind, use_edns=0, payload=_DATAGRAM)
+                sock = stack.enter_context(self._socket(socket.SOCK_DGRAM))
+                await loop.sock_connect(sock, self._at)
+                sock.send(query.to_wire())
+                asked.append((query, sock))
+            return [_addresses(await self._answer(query, sock)) for query, sock in asked]
+
+    async def _answer(self, query: dns.message.QueryMessage, sock: socket.socket) -> dns.message.Message:
+        """The first datagram that answers this very question; any other may be forged."""
+        loop = asyncio.get_running_loop()
+        while True:
+            answer = _read(await loop.sock_recv(sock, 1 << 16), query)
+            if answer is not None:
+                return await self._whole(query) if answer.flags & dns.flags.TC else answer
+
+    async def _whole(self, query: dns.message.QueryMessage) -> dns.message.Message:
+        """The same question over TCP."""
+        loop = asyncio.get_running_loop()
+        with self._socket(socket.SOCK_STREAM) as sock:
+            await loop.sock_connect(sock, self._at)
+            wire = query.to_wire()
+            await loop.sock_sendall(sock, len(wire).to_bytes(2) + wire)
+            size = int.from_bytes(await _exactly(sock, 2))
+            if size > _MOST_BYTES:
+                raise _NoAnswerError
+            answer = _read(await _exactly(sock, size), query)
+        if answer is None or answer.flags & dns.flags.TC:
+            raise _NoAnswerError
+        return answer
+
+    def _socket(self, kind: socket.SocketKind) -> socket.socket:
+        sock = socket.socket(self._family, kind)
+        sock.setblocking(False)
+        return sock
+
+
+async def _exactly(sock: socket.socket, size: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    data = b""
+    while len(data) < size:
+        more = await loop.sock_recv(sock, size - len(data))
+        if not more:
+            raise _NoAnswerError
+        data += more
+    return data
+
+
+def _read(data: bytes, query: dns.message.Message) -> dns.message.Message | None:
+    """The answer to this question, None where it is none."""
+    try:
+        answer = dns.message.from_wire(data)
+        return answer if query.is_response(answer) else None
+    except (dns.exception.DNSException, ValueError):
+        return None
+
+
+def _addresses(answer: dns.message.Message) -> tuple[Address, ...]:
+    """The addresses at the end of the chain of names; none where the name or the type is not there."""
+    if answer.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
+        raise _NoAnswerError
+    found = cast("dns.message.QueryMessage", answer).resolve_chaining().answer
+    return tuple(ip_address(str(each)) for each in cast("Iterable[object]", found or ()))
