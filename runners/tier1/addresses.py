@@ -116,7 +116,10 @@ def worst(classes: Iterable[AddressClass]) -> AddressClass:
 
 
 def classes(network: IPv4Network | IPv6Network) -> frozenset[AddressClass]:
-    """The classes of the addresses of a range; one that overlaps carriers of IPv4 addresses may have any."""
+    """The classes that the addresses of a range may have.
+
+    A range that overlaps carriers of IPv4 addresses may have any.
+    """
     if any(network.overlaps(carriers) for carriers, _ in CARRIERS if carriers.version == network.version):
         return frozenset(AddressClass)
     inside = {of for listed, of in _NETWORKS if _within(listed, network)}

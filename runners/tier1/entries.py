@@ -171,16 +171,16 @@ def _host(text: str, which: Which) -> Host | Below | Network:
 
 def _below(text: str) -> Below:
     star, _, name = text.partition(".")
-    if star != "*" or "*" in name or "." not in name:
+    if star != "*" or "*" in name or "." not in name.removesuffix("."):
         raise _WrongError("a * needs a name of two labels or more behind it", "write *.example.org")
-    match _one(name):
+    match _one(name, "*."):
         case Name(below):
             return Below(below)
         case Literal():
             raise _WrongError("a * covers names, never addresses", "write the address alone")
 
 
-def _one(text: str) -> Host:
+def _one(text: str, before: str = "") -> Host:
     written = _ascii(text)
     host = read_host(written)
     if isinstance(host, Malformed):
@@ -188,7 +188,7 @@ def _one(text: str) -> Host:
             host.why, "write a DNS name, an IPv4 address as 192.0.2.1 or an IPv6 one in brackets"
         )
     if isinstance(host, Name) and host.text != written:
-        raise _WrongError("it has upper case or a dot at its end", f"write it as {host.text}")
+        raise _WrongError("it has upper case or a dot at its end", f"write it as {before}{host.text}")
     return host
 
 
