@@ -17,27 +17,26 @@ import struct
 import time
 import urllib.parse
 
-PATIENCE = 8.0  # seconds for all steps together
+PATIENCE = 8.0  # seconds for one step, from when the harness has come
 MOST = 32768  # bytes kept of one answer
 LISTED, FORBIDDEN = "listed", "forbidden"  # what the harness may call a step
 REQUEST_LINE = re.compile(rb"^[A-Z]+ [^\r\n]* HTTP/\d\.\d\r?\n", re.MULTILINE)
-UPGRADE = "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: "
+UPGRADE = "X-Marker: $MARKER\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+UPGRADE += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
 
 
 def attempt(target):
     """Take the steps in turn; the last one's answer is the attempt's. What was told last stands first."""
-    end = time.monotonic() + PATIENCE
     told, line, refusal, neighbour = [], None, None, ""
     for number, step in enumerate(target.steps):
-        said = target.meet(str(number)) if number else target.meet()
-        neighbour = neighbour or said
+        neighbour = (target.meet(str(number)) if number else target.meet()) or neighbour
         if not step["request"]:  # the lists change, and nothing is asked
             target.step(step["step"])
             continue
         marker = "%s.%d" % (target.token, number)
         client, refusal = Client(target, step["request"], marker, neighbour), None
         try:
-            client.ask(line if step.get("keep") else None, step["step"], told, end)
+            client.ask(line if step.get("keep") else None, step["step"], told)
         except OSError as error:
             if error.errno is None:
                 raise  # its own deadline, which is no refusal
@@ -66,21 +65,19 @@ class Client:
 
     def dial(self):
         """A connection to the proxy."""
-        return Line((self.proxy.hostname, self.proxy.port or 80), self.told, self.end)
+        return Line((self.proxy.hostname, self.proxy.port or 80), self.told)
 
-    def ask(self, kept, word, told, end):
-        """Ask, on a connection that was kept or on a new one. OSError for a refusal.
-
-        `told` takes what is answered, the newest first; `end` is the monotonic time when patience ends.
-        """
-        self.told, self.end = told, end
+    def ask(self, kept, word, told):
+        """Ask, on a kept connection or a new one; `told` takes what is answered. OSError for a refusal."""
+        self.told = told
         self.target.step(word if self.other else "proxy")  # not to reach a neighbour's is an answer too
         self.line = kept or self.dial()
+        self.line.end = time.monotonic() + PATIENCE
         self.target.step(word)
         if "raw" in self.request:
             self.raw(self.fill(self.request["raw"]))
         elif "get" in self.request:
-            self.get(self.request["get"])
+            self.get(self.request["get"], self.request.get("follow", False))
         elif "websocket" in self.request:
             self.websocket(urllib.parse.urlsplit(self.request["websocket"]))
         else:
@@ -89,7 +86,9 @@ class Client:
 
     def fill(self, text):
         """A text of the row as bytes: latin-1 where that can say it, else UTF-8."""
-        text = text.replace("$MARKER", self.marker).replace("$PROXY", self.proxy.netloc.split("@")[-1])
+        place = self.proxy.netloc.rpartition("@")[2]
+        for word, means in ("MARKER", self.marker), ("PROXY", place), ("PORT", str(self.proxy.port)):
+            text = text.replace("$" + word, means)
         try:
             return text.encode("latin-1")
         except UnicodeEncodeError:
@@ -103,11 +102,11 @@ class Client:
         header = b"Proxy-Authorization: Basic " + base64.b64encode(pair.encode()) + b"\r\n"
         return REQUEST_LINE.sub(lambda found: found[0] + header, data)
 
-    def message(self, first, host, more=""):
-        """A request with the token in it. A Host header of the row stands in place of ours."""
+    def message(self, first, host, more="X-Marker: $MARKER"):
+        """A request with the marker in it. A Host header of the row stands in place of ours."""
         given = self.request.get("headers", {})
-        lines = [first, *([] if "Host" in given else ["Host: " + host]), "X-Marker: $MARKER"]
-        lines += ["%s: %s" % pair for pair in given.items()] + ([more] if more else [])
+        lines = [first, *([] if "Host" in given else ["Host: " + host]), more]
+        lines += ["%s: %s" % pair for pair in given.items()]
         return self.fill("\r\n".join(lines) + "\r\n\r\n" + self.request.get("body", ""))
 
     def connect(self, place, tls, inside):
@@ -128,23 +127,23 @@ class Client:
                 self.line.send(inside)
         self.line.answer()
 
-    def get(self, url, *, follow=True):
-        """A GET (or another method) in absolute form; on `follow`, the place it is sent to, as well."""
+    def get(self, url, follow):
+        """A GET (or another method) in absolute form; to `follow`, then marked, where it is sent to."""
         method = self.request.get("method", "GET")
         host = re.sub(r"^[^/]*//|[/?#].*", "", url).rpartition("@")[2]
-        self.line.send(self.known(self.message("%s %s HTTP/1.1" % (method, url), host)))
+        more = ["Accept: */*"] if follow else []
+        self.line.send(self.known(self.message("%s %s HTTP/1.1" % (method, url), host, *more)))
         self.line.answer(bodiless=method == "HEAD")
-        moved = re.search(r"^location:[ \t]*(\S+)", self.told[0], re.IGNORECASE | re.MULTILINE)
-        if moved and follow and self.request.get("follow"):
+        if follow:
+            moved = re.search(r"^location:[ \t]*(\S+)", self.told[0], re.IGNORECASE | re.MULTILINE)
             self.line = self.dial()
             self.get(moved.group(1), follow=False)
 
     def websocket(self, url):
         """As web-socket clients do: a tunnel for ws:// too, and the upgrade in it."""
         port = url.port or (443 if url.scheme == "wss" else 80)
-        upgrade = UPGRADE + base64.b64encode(os.urandom(16)).decode()
         tls = {"sni": url.hostname} if url.scheme == "wss" else None
-        inside = self.message("GET %s HTTP/1.1" % (url.path or "/"), url.hostname, upgrade)
+        inside = self.message("GET %s HTTP/1.1" % (url.path or "/"), url.hostname, UPGRADE)
         self.connect("%s:%d" % (url.hostname, port), tls, inside)
 
     def raw(self, data):
@@ -163,9 +162,9 @@ class Client:
 class Line:
     """One connection to a proxy: later perhaps a tunnel, and perhaps TLS in it."""
 
-    def __init__(self, place, told, end):
+    def __init__(self, place, told):
         """Connect. `told` takes each answer, the newest first; nothing is waited for after `end`."""
-        self.told, self.end = told, end
+        self.told, self.end = told, time.monotonic() + PATIENCE
         self.socket = socket.create_connection(place, timeout=2)
         self.read, self.tunnel, self.session = b"", False, None
 
@@ -212,7 +211,9 @@ class Line:
         number = int("0" + re.sub(r"^\S+ (\d*).*", r"\1", line))
         empty = number in (101, 204, 304) or number < 200 or (bodiless and number < 300)
         self.told.insert(0, shown(head + b"\r\n\r\n" + (b"" if empty else self.body(head.lower()))))
-        if 100 <= number < 200 and number != 101:
+        if number == 101:
+            return self.anything()  # the first frame
+        if 100 <= number < 200:
             return self.answer(bodiless=bodiless)
         if not 100 <= number < 400:
             raise PermissionError(errno.EACCES, line)

@@ -128,7 +128,9 @@ class TestRequests:
         proxy.answer = lambda head: moved if b"//a.test" in head else NO
         said, _, _ = ask(("forbidden", {"get": "http://a.test/r", "follow": True}))
         assert (said, proxy.guests) == ("refused", 2)
+        assert TOKEN.encode() not in proxy.asked[0]
         assert proxy.asked[1].startswith(b"GET http://b.test/ HTTP/1.1\r\nHost: b.test")
+        assert TOKEN.encode() in proxy.asked[1]
 
     def test_early_data_goes_out_with_the_connect(self, proxy):
         proxy.answer = lambda _: NO
@@ -161,7 +163,11 @@ class TestRequests:
         assert proxy.asked[0].startswith(f"CONNECT 127.0.0.1:{proxy.port} HTTP/1.1".encode())
 
     def test_a_web_socket_is_a_tunnel_with_an_upgrade(self, proxy):
-        assert ask(("listed", {"websocket": "ws://a.test/s"}))[0] == "acted"
+        agreed = b"HTTP/1.1 101 Switching Protocols\r\n\r\n\x81\x07arrived"
+        proxy.answer = lambda head: OPEN if head.startswith(b"CONNECT") else agreed
+        said, facts, _ = ask(("listed", {"websocket": "ws://a.test/s"}))
+        assert (said, "arrived" in facts["trace"]) == ("acted", True)
+        assert TOKEN.encode() in proxy.asked[1]
         assert proxy.asked[0].startswith(b"CONNECT a.test:80 ")
         assert proxy.asked[1].startswith(b"GET /s HTTP/1.1\r\nHost: a.test")
         assert b"Upgrade: websocket" in proxy.asked[1]
@@ -289,6 +295,10 @@ class TestStress:
         row = {"stress": "headers-1000", "through": "a.test:443", "then": {"connect": "other.test:443"}}
         assert ask(("forbidden", row), attack="proxy_stress")[0] == "acted"
         assert f"X-Marker: {TOKEN}.0".encode() in proxy.asked[-1]
+
+    def test_the_allowed_call_beside_it_is_no_burden(self, proxy):
+        said, _, steps = ask(("listed", {"connect": "a.test:443"}), attack="proxy_stress")
+        assert (said, steps, proxy.guests) == ("acted", ["proxy", "listed"], 2)
 
     @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends open
     def test_a_burden_that_is_none_proves_nothing(self, proxy):

@@ -16,7 +16,7 @@ from matrix import locate
 
 _SYMBOL = re.compile(r"\$([A-Z0-9][A-Z0-9_]*)")
 _MANY = re.compile(r"\$([A-Z0-9][A-Z0-9_]*)\*([0-9]{1,3})")
-_THEIRS = frozenset({"MARKER", "PROXY"})
+_THEIRS = frozenset({"MARKER", "PROXY", "PORT"})
 """What only the attack knows: left as it is."""
 
 _APART = 1024
@@ -54,7 +54,7 @@ def symbols() -> Mapping[str, Symbol]:
 def spell(text: str) -> str:
     """The text with every symbol replaced by its address. Raises KeyError for an unknown one.
 
-    `$MARKER` and `$PROXY` stay: the attack fills them in.
+    `$MARKER`, `$PROXY` and `$PORT` stay: the attack fills them in.
     """
 
     def address(found: re.Match[str]) -> str:
