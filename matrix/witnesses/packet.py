@@ -13,6 +13,7 @@ import struct
 from typing import Any
 
 from matrix.evidence import Attempted, Nothing, Seen, Sighting
+from matrix.witnesses import routed
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 INSTALL = "pip install 'escape-matrix[packet]'"
@@ -21,7 +22,10 @@ _SO_RCVBUFFORCE, _SOL_PACKET, _PACKET_STATISTICS = 33, 263, 6  # asm-generic/soc
 
 
 class Witness(Watching):
-    """Sees the canary in any frame on `plant.interface`, a loopback (default lo)."""
+    """Sees the canary in any frame on `plant.interface`, a loopback (default lo).
+
+    `plant.route` is an address that in the network world is routed there.
+    """
 
     transient = True  # read throughout, so that the queue never fills
 
@@ -33,6 +37,8 @@ class Witness(Watching):
 
     def plant(self) -> Planted:
         """Open the capture; the attack is told the token."""
+        if address := str(self.ground.case.plant.get("route", "")):
+            routed.here(address)
         try:
             importlib.import_module("scapy.layers.l2")  # with it conf knows this platform's sockets
             scapy: Any = importlib.import_module("scapy.config")

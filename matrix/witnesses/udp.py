@@ -2,31 +2,48 @@
 
 from __future__ import annotations
 
+import ipaddress
 import socket
+import struct
 
 from matrix.evidence import Attempted, Nothing, Seen, Sighting
+from matrix.witnesses import routed
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 from matrix.witnesses.tcp import EVERYWHERE
 
+BROADCAST = "255.255.255.255"
+_SO_BINDTODEVICE = 25  # asm-generic/socket.h
+
 
 class Witness(Watching):
-    """Waits on `plant.bind` (default 127.0.0.1) at a free port; sees the canary in a datagram.
+    """Waits on `plant.bind` (default 127.0.0.1) at `plant.port` (default a free one); sees the canary come.
 
-    The port is taken without SO_REUSEADDR, so that an attack that can have it too is elsewhere.
+    `plant.route` says that the address is nobody's here: in the network world it is routed to us. A
+    group and the broadcast address are waited at on the loopback. The port is taken without
+    SO_REUSEADDR, so that an attack that can have it too is elsewhere.
     """
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         self.bind = str(ground.case.plant.get("bind", "127.0.0.1"))
+        self.port = int(ground.case.plant.get("port", 0))
         self.family = socket.AF_INET6 if ":" in self.bind else socket.AF_INET
+        self.group = ipaddress.ip_address(self.bind).is_multicast
         self.socket: socket.socket | None = None
         self.seen = False
 
     def plant(self) -> Planted:
         """Bind; the attack is told port and token, and its row says the address."""
+        if self.ground.case.plant.get("route"):
+            routed.here(self.bind)
         try:
             self.socket = socket.socket(self.family, socket.SOCK_DGRAM)
-            self.socket.bind((self.bind, 0))
+            self.socket.bind((self.bind, self.port))
+            if self.group:
+                joined = struct.pack(
+                    "=4s4si", socket.inet_aton(self.bind), bytes(4), socket.if_nametoindex("lo")
+                )
+                self.socket.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, joined)
         except OSError as error:
             raise Unplantable(f"cannot wait for datagrams on {self.bind}: {error.strerror}") from error
         self.socket.setblocking(False)
@@ -60,6 +77,9 @@ class Witness(Watching):
         try:
             host, port, *rest = self.socket.getsockname()
             with socket.socket(self.family, socket.SOCK_DGRAM) as own:
+                if self.group or host == BROADCAST:
+                    own.setsockopt(socket.SOL_SOCKET, socket.SO_BROADCAST, 1)
+                    own.setsockopt(socket.SOL_SOCKET, _SO_BINDTODEVICE, b"lo")
                 own.sendto(token.encode(), (EVERYWHERE.get(host, host), port, *rest))
         except OSError as error:
             return f"the socket on {self.bind} is gone: {error}"
