@@ -1,16 +1,17 @@
 """What the servers say: one answer that proves the arrival, in the words of whoever asks.
 
-HTTP is answered on every path, web sockets and git's smart protocol far enough for a real client to
-be content, and anything else by one line. The answer names the address and port that were dialled
-and holds a token that only the harness knows.
+HTTP is answered on every path, web sockets, git's smart protocol and the indexes of pip and npm far
+enough for a real client to be content, and anything else by one line. The answer names the address
+and port that were dialled and holds a token that only the harness knows.
 
-Sources: RFC 9112, RFC 6455 1.3 and 5.5.1, gitprotocol-http(5).
+Sources: RFC 9112, RFC 6455 1.3 and 5.5.1, gitprotocol-http(5), PEP 503 and 440, npm's registry API.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -84,6 +85,10 @@ def answer(request: Request, page: Page) -> bytes:
     elif path.endswith("/info/refs") and "service=git-upload-pack" in request.target:
         fields["Content-Type"] = "application/x-git-upload-pack-advertisement"
         body = _references(page)
+    elif path.endswith("/canary"):
+        fields["Content-Type"], body = "application/json", _package(page)
+    elif path.endswith("/canary/"):
+        fields["Content-Type"], body = "text/html", _index(page)
     fields |= {"Content-Length": str(len(body)), "Connection": "keep-alive" if request.again else "close"}
     head = f"HTTP/1.1 {status}\r\n" + "".join(f"{name}: {value}\r\n" for name, value in fields.items())
     return head.encode() + b"\r\n" + (b"" if request.method == "HEAD" else body)
@@ -142,6 +147,21 @@ def _references(page: Page) -> bytes:
     branch = "refs/heads/" + re.sub(r"[^0-9A-Za-z.]+", "-", page.arrived)
     lines = ("# service=git-upload-pack\n", "", f"{_COMMIT} {branch}\0agent=git/2.0\n", "")
     return "".join(f"{len(line) + 4:04x}{line}" if line else "0000" for line in lines).encode()
+
+
+def _package(page: Page) -> bytes:
+    """A package whose description is the proof, as npm asks for it."""
+    about = {"name": "canary", "description": page.arrived}
+    versions = {"1.0.0": {**about, "version": "1.0.0", "dist": {"tarball": ""}}}
+    return json.dumps({**about, "dist-tags": {"latest": "1.0.0"}, "versions": versions}).encode()
+
+
+def _index(page: Page) -> bytes:
+    """A package with one version, which has the proof for its local label, as pip asks for it."""
+    file = f"canary-1.0+{re.sub('[^0-9A-Za-z]+', '.', page.arrived)}.tar.gz"
+    return (
+        f'<!DOCTYPE html><html><body><a href="{file.replace("+", "%2B")}">{file}</a></body></html>'.encode()
+    )
 
 
 def _drain(wire: Wire) -> None:
