@@ -10,6 +10,7 @@ every name below x, and not x. Without a port 80 and 443 are covered, with `:*` 
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from ipaddress import IPv4Network, IPv6Network, ip_network
@@ -130,7 +131,7 @@ def places(host: Host, port: int) -> tuple[Which, ...]:
 def _plain(text: str) -> None:
     if not text:
         raise _WrongError("it is empty", "write a host, or take the entry away")
-    if visible(text) != text or any(each.isspace() for each in text):
+    if any(unicodedata.category(each)[0] in "CZ" for each in text):  # control, format, unknown; blanks
         raise _WrongError("it has a blank, control or invisible character", "write the host alone")
     if "://" in text:
         raise _WrongError("it has a scheme", "write the host alone, and a port as :8443")

@@ -31,7 +31,8 @@ api.allowed.test:*        api.allowed.test:22         api.allowed.test:*        
 *.allowed.test:22         api.allowed.test:22         *.sub.allowed.test        a.sub.allowed.test:443
 localhost                 localhost:80                wiki                      wiki:443
 bücher.test               xn--bcher-kva.test:443      *.bücher.test             a.xn--bcher-kva.test:443
-faß.test                  xn--fa-hia.test:443         xn--bcher-kva.test        xn--bcher-kva.test:443
+faß.test                  xn--fa-hia.test:443         हिन्दी.test                 xn--j2bd4cyah0f.test:443
+xn--bcher-kva.test        xn--bcher-kva.test:443
 _a.allowed.test           _a.allowed.test:443         11.22.33.44               11.22.33.44:443
 10.11.12.13:*             10.11.12.13:5432            [fd12::5]                 [fd12:0::5]:443
 [FD12::5]                 [fd12::5]:443               [fd12::5]:9               [fd12::5]:9
