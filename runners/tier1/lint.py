@@ -32,13 +32,10 @@ def decide(question: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _lint(facts: Mapping[str, Any]) -> Mapping[str, Any]:
-    faults = lint(
-        Egress(
-            manifest=tuple(facts.get("manifest", ())),
-            tenant=tuple(facts.get("tenant", ())),
-            principal=facts.get("principal", "plugin"),
-        )
-    )
+    manifest, tenant = (
+        tuple(map(str, facts.get(which, ()))) for which in ("manifest", "tenant")
+    )  # YAML: 10.1
+    faults = lint(Egress(manifest=manifest, tenant=tenant, principal=facts.get("principal", "plugin")))
     listed = [{"list": each.which, "entry": each.entry, "why": each.why, "do": each.do} for each in faults]
     return {"ok": not faults, "faults": listed}
 

@@ -39,6 +39,11 @@ def test_each_fault_says_list_entry_why_and_what_to_do() -> None:
     assert all(each["why"] and each["do"] for each in answer["faults"])
 
 
+def test_what_a_file_made_a_number_of_is_a_fault_too() -> None:
+    answer = decide("lint", {"manifest": [10.1, 443, None, ["a.test"]]})
+    assert [each["entry"] for each in answer["faults"]] == ["10.1", "443", "None", "['a.test']"]
+
+
 def test_an_agents_and_a_harness_entries_are_a_plugins() -> None:
     for principal in ("plugin", "agent", "harness"):
         assert lint(Egress(manifest=("10.11.12.13",), principal=principal))
