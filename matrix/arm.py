@@ -11,35 +11,35 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Self, cast
 
 from matrix import places, transcript
 from matrix.drive import Driven, drive
-from matrix.evidence import (
-    Absent,
-    Acted,
-    Attempted,
-    Blind,
-    Nothing,
-    NotStarted,
-    Observation,
-    Refused,
-    Seen,
-    Sighting,
-    Silent,
-    TwinAnswer,
-    Unplanted,
-)
+from matrix.evidence import Attempted, Blind, Nothing, Observation, Seen, Sighting, Unplanted
+from matrix.internet.spelled import spelled
 from matrix.ledger import Run
 from matrix.model import Case, Reason, Untested
-from matrix.witnesses.contract import Ground, Planted, Unplantable, Witness, fresh_token
+from matrix.row import TWIN, Row
+from matrix.scene import egress, scene
+from matrix.witnesses.contract import Ground, Unplantable, Witness, fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
-from runners.contract import Channel, Identity, Inexpressible, Launch, Policy, Runner, Running
+from runners.contract import (
+    Channel,
+    Egress,
+    Identity,
+    Inexpressible,
+    Launch,
+    Policy,
+    Proxied,
+    Runner,
+    Running,
+    StartError,
+)
 
 START = 20.0  # seconds that a sandbox may take to start
-TWIN = "#twin"
+PROXIED, OTHER = 1.0, 0.25  # seconds that a row may take among many, beyond what one of them may alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,30 +57,19 @@ def witness_of(case: Case) -> type[Witness]:
     return importlib.import_module(f"matrix.witnesses.{case.witness}").Witness
 
 
-@dataclass
-class _Row:
-    """One row in one arm."""
-
-    case: Case
-    witness: Witness
-    ground: Ground
-    planted: Planted = field(default_factory=Planted)
-    sighting: Sighting = field(default_factory=Nothing)
-    attempted: Attempted = field(default_factory=lambda: Attempted(said=Silent(why="not launched")))
-    twin: Attempted | None = None
-    skipped: Untested | None = None
-
-    @property
-    def launched(self) -> bool:
-        return self.skipped is None and not isinstance(self.sighting, Unplanted)
-
-
-def _check(witness: Witness) -> str:
-    """Why the witness could not have seen; one that breaks over the question is blind."""
-    try:
-        return witness.check()
-    except OSError as error:
-        return str(error)
+def _egress(rows: Sequence[Row]) -> Egress | None:
+    """What a launch's proxy may reach: the first proxied row's lists, or all that rows around it list."""
+    for row in rows:
+        if row.planted.egress:
+            return row.planted.egress[0]
+    lists = [egress(scene(spelled(row.case.plant)), {}, "") for row in rows if row.case.direct]
+    if not lists:
+        return None
+    return replace(
+        lists[0],
+        manifest=tuple(dict.fromkeys(entry for each in lists for entry in each.manifest)),
+        tenant=tuple(dict.fromkeys(entry for each in lists for entry in each.tenant)),
+    )
 
 
 class Arm:
@@ -92,6 +81,7 @@ class Arm:
         self.workspace = Workspace.create(setting.run, setting.identity, named or "workspace")
         self.rows = {case.id: self._row(case) for case in cases}
         self.driven = Driven()
+        self.running: Running | None = None
         self.tasks: list[transcript.Task] = []
         self.benign = False  # of a row about a launch: whether its harmless twin started
 
@@ -109,7 +99,7 @@ class Arm:
             for row in self.rows.values():
                 all_of_them.callback(row.witness.close)
 
-    def _row(self, case: Case) -> _Row:
+    def _row(self, case: Case) -> Row:
         run, identity = self.setting.run, self.setting.identity
         ground = Ground(
             case=case,
@@ -119,9 +109,10 @@ class Arm:
             corner=self.workspace.corner(case.id),
             identity=identity,
             record=run.record,
+            carries=self.runner.channels,
             place=lambda place: places.fresh(run, identity, place),
         )
-        return _Row(case=case, witness=witness_of(case)(ground), ground=ground)
+        return Row(case=case, witness=witness_of(case)(ground), ground=ground)
 
     def plant(self) -> None:
         """Plant every row; what cannot be planted, or not be asked of the sandbox, is left out."""
@@ -134,11 +125,17 @@ class Arm:
             except OSError as error:
                 row.sighting = Unplanted(why=f"could not plant: {error}")
                 continue
-            asked = self._policy([row])
-            if isinstance(answer := self.runner.express(asked), Inexpressible):
-                row.skipped = Untested(reason=Reason.NOT_EXPRESSIBLE, evidence=answer.why)
+            row.skipped = self._unsaid(row)
 
-    def _policy(self, rows: Sequence[_Row]) -> Policy:
+    def _unsaid(self, row: Row) -> Untested | None:
+        """What the sandbox has no words for, of all that it will be asked for this row."""
+        policy = self._policy([row])
+        for asked in (policy, *(replace(policy, egress=lists) for lists in row.planted.egress[1:])):
+            if isinstance(answer := self.runner.express(asked), Inexpressible):
+                return Untested(reason=Reason.NOT_EXPRESSIBLE, evidence=answer.why)
+        return None
+
+    def _policy(self, rows: Sequence[Row]) -> Policy:
         granted = dict(ENVIRONMENT)
         for row in rows:
             granted |= row.planted.granted
@@ -147,9 +144,11 @@ class Arm:
             hidden=tuple(path for row in rows for path in row.planted.hidden),
             protected=tuple(path for row in rows for path in row.planted.protected),
             environment=granted,
+            shown=tuple(dict.fromkeys(path for row in rows for path in row.planted.shown)),
+            egress=_egress(rows),
         )
 
-    def _task(self, row: _Row, suffix: str, told: Mapping[str, object]) -> transcript.Task:
+    def _task(self, row: Row, suffix: str, told: Mapping[str, object]) -> transcript.Task:
         token = fresh_token()
         name = f"{row.case.id}{suffix}"
         common = {"workspace": str(self.workspace.directory), "harness": os.getpid()}
@@ -162,7 +161,7 @@ class Arm:
             token=token,
         )
 
-    def _request(self, nonce: str, rows: Sequence[_Row]) -> Path:
+    def _request(self, nonce: str, rows: Sequence[Row]) -> Path:
         """Lay what the attempts need into the workspace."""
         for row in rows:
             self.tasks.append(self._task(row, "", row.planted.told))
@@ -184,18 +183,37 @@ class Arm:
                 self._look(row, None)
 
         def started(running: Running) -> None:
+            self.running = running
             for row in rows:
                 row.witness.started(running)
 
-        limit = START + max(row.case.seconds for row in rows) + len(rows) / 4
+        each = sum(PROXIED if row.case.proxied else OTHER for row in rows)
+        limit = START + max(row.case.seconds for row in rows) + each
         last = transcript.last_word(nonce)
         self.driven = drive(self.runner, launch, limit, during, started, last)
         heard = transcript.read(nonce, self.tasks, self.driven.output, ended=self.driven.ended)
         for row in rows:
             row.attempted = heard.attempts[row.case.id]
             row.twin = heard.attempts.get(row.case.id + TWIN)
+        self._ignored([row for row in rows if row.case.direct])
 
-    def _launch(self, rows: Sequence[_Row], request: Path) -> Launch:
+    def _ignored(self, rows: Sequence[Row]) -> None:
+        """A proxy that keeps records has none of rows that went around it; of several, nobody knows whose."""
+        if not rows or Channel.RECORDS not in self.runner.channels or self.running is None:
+            return
+        proxy = cast("Proxied", self.running)
+        try:
+            denials = proxy.denials()
+        except (StartError, OSError, EOFError) as error:
+            why = f"the proxy's records cannot be read: {error}"
+            for row in rows:
+                row.sighting = Blind(why=why)
+            return
+        for row in rows if denials else ():
+            said = f"the proxy has a record of it: {denials[0].kind}, {denials[0].host}"
+            row.sighting = Seen(how=said) if len(rows) == 1 else Blind(why=said)
+
+    def _launch(self, rows: Sequence[Row], request: Path) -> Launch:
         terminals = [row.planted.terminal for row in rows if row.planted.terminal]
         folders = [row.planted.cwd for row in rows if row.planted.cwd]
         return Launch(
@@ -212,7 +230,7 @@ class Arm:
             channels=frozenset[Channel]().union(*(row.case.channels for row in rows)),
         )
 
-    def _look(self, row: _Row, attempted: Attempted | None) -> None:
+    def _look(self, row: Row, attempted: Attempted | None) -> None:
         if isinstance(row.sighting, Seen | Blind):
             return
         try:
@@ -246,10 +264,10 @@ class Arm:
             if not row.launched:
                 continue
             self._look(row, row.attempted)
-            if isinstance(row.sighting, Nothing) and (why := self._outlived(row) or _check(row.witness)):
+            if isinstance(row.sighting, Nothing) and (why := self._outlived(row) or row.blindness()):
                 row.sighting = Blind(why=why)
 
-    def _outlived(self, row: _Row) -> str:
+    def _outlived(self, row: Row) -> str:
         """Why nothing of the attempt could still be there when the launcher ended; empty when it could."""
         stayed, lasts = self.driven.stayed, row.witness.lasts
         if stayed <= lasts:
@@ -268,22 +286,10 @@ class Arm:
         return Observation(
             attempted=row.attempted,
             sighting=row.sighting,
-            twin=self._twin(row),
+            twin=row.twin_answer(benign=self.benign),
+            delivery=row.witness.delivery(row.attempted),
             argv=self.driven.argv,
             exit=self.driven.exit,
             errors=self.driven.errors,
             late=self.driven.late,
         )
-
-    def _twin(self, row: _Row) -> TwinAnswer:
-        if row.case.subject == "launch" and isinstance(row.attempted.said, NotStarted):
-            return TwinAnswer.ANSWERED if self.benign else TwinAnswer.SILENT
-        if row.case.twin == "alive" or row.twin is None:
-            return TwinAnswer.ANSWERED if row.attempted.alive else TwinAnswer.SILENT
-        match row.twin.said:
-            case Acted() if row.witness.twin(row.twin):
-                return TwinAnswer.ANSWERED
-            case Acted() | Refused() | Absent():  # absent: what the policy grants did not arrive
-                return TwinAnswer.REFUSED
-            case NotStarted() | _:
-                return TwinAnswer.SILENT

@@ -22,6 +22,11 @@ class Refused:
         """The errno by its name."""
         return errno.errorcode.get(self.errno, f"errno {self.errno}")
 
+    @property
+    def line(self) -> str:
+        """The first line of what came with it, shortened: an answer's status, say."""
+        return self.text.strip().partition("\n")[0].strip()[:120]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Acted:
@@ -117,6 +122,26 @@ class Unplanted:
 Sighting = Seen | Nothing | Blind | Unplanted
 
 
+# What became of what had to get through, beside what had not to: of rows about a proxy.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrived:
+    """All of it was seen to arrive where the row says; the last of it at `where`."""
+
+    where: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Missed:
+    """This did not arrive, whatever the attempt says."""
+
+    what: str
+
+
+Delivery = Arrived | Missed
+
+
 NO_ANSWER = frozenset({0, 126, 127, *range(129, 193)})
 """Exit codes that are no refusal to start: content, not executable, not found, ended by a signal."""
 
@@ -140,7 +165,7 @@ class Observation:
     exit: Exit | None = None
     errors: str = ""  # the end of what the launcher printed on standard error
     late: bool = False  # the launcher was killed at its deadline
-    arrived: str = ""  # of a row that must be allowed: where the witness saw it arrive, as the row says
+    delivery: Delivery = Arrived()
 
     @property
     def declined(self) -> bool:

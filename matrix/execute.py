@@ -6,15 +6,16 @@ import shlex
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from typing import cast
 
-from matrix import world
+from matrix import decide, world
 from matrix.arm import Setting
 from matrix.bracket import Judged, attempt, control, verdicts
-from matrix.model import Backend, Case, Cell, Escaped, Held, Leg, Reason, Untested
-from matrix.plan import Unit
+from matrix.model import Backend, Case, Cell, Escaped, Held, Leg, Reason, Untested, Verdict
+from matrix.plan import DECISION, Unit
 from matrix.smoke import smoke
 from matrix.vigil import Vigil
-from runners.contract import Missing, Runner
+from runners.contract import Decides, Missing, Runner
 
 
 def execute(
@@ -71,6 +72,8 @@ def _run(
         why = f"{found.what}; {found.fix}" if found.fix else found.what
         nothing = Judged(verdict=Untested(reason=Reason.NOT_INSTALLED, evidence=why))
         return dict.fromkeys((case.id for case in cases), nothing)
+    if unit.key == DECISION:
+        return {case.id: Judged(verdict=_decided(case, cast("Decides", runner))) for case in cases}
     if failure := smoke(unit.backend.id, runner, setting).failure:
         nothing = Judged(verdict=Untested(reason=Reason.NOT_STARTED, evidence=failure))
         return dict.fromkeys((case.id for case in cases), nothing)
@@ -81,6 +84,18 @@ def _run(
             case.id: worse(judged[case.id], once[case.id]) if judged else once[case.id] for case in cases
         }
     return judged
+
+
+def _decided(case: Case, runner: Decides) -> Verdict:
+    """A row that starts nothing: the question, and the harmless one beside it."""
+    asked = case.plant
+    try:
+        answer, beside = (
+            runner.decide(asked["question"], each["facts"]) for each in (asked, asked["beside"])
+        )
+    except KeyError as error:
+        return Untested(reason=Reason.UNSUPPORTED, evidence=f"the runner knows no {error}")
+    return decide.judge(asked, answer, beside)
 
 
 def _once(cases: Sequence[Case], runner: Runner, setting: Setting, vigil: Vigil) -> dict[str, Judged]:

@@ -10,8 +10,10 @@ from typing import Any, cast
 
 from matrix import locate
 from matrix.errors import DataError, Problem
+from matrix.internet.addresses import symbols
 from matrix.model import Case, Mechanism, Source, Table, Untestable
 from matrix.positions import Located, Unreadable, read_json
+from matrix.proxied import plain
 from matrix.shape import Locate, Place, complaints
 from runners.contract import Channel
 
@@ -124,6 +126,8 @@ def _frozen(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _case(row: Mapping[str, Any], where: Source) -> Case:
-    values = _frozen(row)
-    values["channels"] = frozenset(Channel(channel) for channel in row.get("channels", ()))
+    unseen = {symbol.name for symbol in symbols().values() if symbol.observe}
+    said = plain(row, unseen)
+    values = _frozen(said)
+    values["channels"] = frozenset(Channel(channel) for channel in said.get("channels", ()))
     return Case(**values, source=where)

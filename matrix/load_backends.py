@@ -76,7 +76,7 @@ def _options(id_: str, table: Mapping[str, Any], runners: Runners, find: Locate)
 
 
 def _backend(id_: str, table: Mapping[str, Any], source: Source, *, built_in: bool) -> Backend:
-    plain = {key: table[key] for key in ("title", "runner", "default", "wide_open") if key in table}
+    plain = {key: table[key] for key in ("title", "runner", "default", "wide_open", "only") if key in table}
     return Backend(
         **plain,
         id=id_,

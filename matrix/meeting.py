@@ -55,7 +55,7 @@ class Meeting:
         return os.path.lexists(self.ready) and not os.path.lexists(self.met)
 
     def acknowledge(self, said: str = "") -> None:
-        """Let the attack go on, and tell it this. The corner is writable inside: no planted link is followed."""
+        """Let the attack go on, and tell it this. The corner is writable inside: no link is followed."""
         fresh = f"{self.met}.{secrets.token_hex(8)}"
         flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW
         with os.fdopen(os.open(fresh, flags), "w") as answer:
@@ -64,7 +64,7 @@ class Meeting:
         try:
             os.link(fresh, self.met)  # all of it is there at once
         finally:
-            os.unlink(fresh)
+            Path(fresh).unlink()
 
     def holder(self) -> int:
         """The attack's process as we number it: whoever holds the lock on `ready`; 0 when nobody does.

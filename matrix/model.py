@@ -63,7 +63,29 @@ class Case:
     seconds: float = 5.0  # deadline of one attempt
     workspace: str = ""  # a name for the workspace, where the name itself is the attack
     switches: tuple[str, ...] = ()  # host facts that explain a failed control
+    allowed: bool = False  # its last act must get through, to where the row says: refused, it is untested
+    rules: tuple[str, ...] = ()  # the specification's rules that it proves
     sources: tuple[str, ...] = ()
+    source: Source = Source(file="")
+
+    @property
+    def proxied(self) -> bool:
+        """Whether the attempt goes through a proxy of the runner's; `plant` is then a scene."""
+        return Channel.PROXY in self.channels
+
+    @property
+    def direct(self) -> bool:
+        """Whether it goes around the proxy of a sandbox that has one; `plant` then holds `policy` too."""
+        return not self.proxied and self.subject != "decision" and "policy" in self.plant
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rule:
+    """One rule of the specification that the reference sandbox follows."""
+
+    id: str
+    holds: str  # what must hold, in a sentence
+    specification: str  # where it says so
     source: Source = Source(file="")
 
 
@@ -122,6 +144,7 @@ class Backend:
     built_in: bool = True  # from the project's own file, not from one of the user's
     default: bool = True  # runs when no backend is named
     wide_open: bool = False  # a configuration that must let everything out: a proof of the harness
+    only: str = ""  # a channel: the column is for rows that need it, and planned for no other
     listed: Mapping[str, Listed] = field(default_factory=dict[str, Listed])  # wide open, yet held
     source: Source = Source(file="")
 

@@ -9,6 +9,9 @@ from matrix.model import Backend, Case
 
 BATCH = "batch"
 WORLD = "world"
+EGRESS = "egress"
+DIRECT = "direct"
+DECISION = "decision"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -16,8 +19,18 @@ class Unit:
     """One column × rows that are launched and judged together."""
 
     backend: Backend
-    key: str  # "batch", "world", or the one row's id
+    key: str  # one of the words above, or the one row's id
     cases: tuple[Case, ...]
+
+    @property
+    def needs_world(self) -> bool:
+        """Whether its rows run only in a network namespace of the run's."""
+        return any(case.world for case in self.cases)
+
+    @property
+    def own_world(self) -> bool:
+        """Whether no other unit may share that: names and lists are staged in it, row by row."""
+        return any(case.proxied or case.direct for case in self.cases)
 
     @property
     def name(self) -> str:
@@ -27,13 +40,19 @@ class Unit:
 
 def key(case: Case) -> str:
     """Which unit of a column a row belongs to."""
+    if case.subject == "decision":
+        return DECISION
     if case.alone:
         return case.id
+    if case.proxied:
+        return EGRESS
+    if case.direct:
+        return DIRECT
     return WORLD if case.world else BATCH
 
 
 def units(cases: Iterable[Case], backends: Iterable[Backend], platform: str) -> list[Unit]:
-    """Every row of the platform × every column of it, in the order of the files."""
+    """Every row of the platform × every column of it that is for such rows, in the order of the files."""
     rows = [case for case in cases if platform in case.platforms]
     found: list[Unit] = []
     for backend in backends:
@@ -41,6 +60,8 @@ def units(cases: Iterable[Case], backends: Iterable[Backend], platform: str) -> 
             continue
         groups: dict[str, list[Case]] = {}
         for case in rows:
+            if backend.only and backend.only not in case.channels:
+                continue
             groups.setdefault(key(case), []).append(case)
         found += [Unit(backend=backend, key=name, cases=tuple(group)) for name, group in groups.items()]
     return found

@@ -1,4 +1,4 @@
-"""What a proxied row stages: two lists, what names resolve to, who listens, what is asked, what must come of it.
+"""What a proxied row stages: two lists, names, who listens, what is asked, and what must come of it.
 
 Pure: the values of one row of the table. Addresses are symbols of testdata/addresses.json, "$PUB4_A".
 """
@@ -9,10 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from runners.contract import Egress
+
 
 @dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What the DNS server says to one query for one name and type; a name's answers step, the last repeats."""
+    """What the DNS server says to one query for one name and type; answers step, the last repeats."""
 
     addresses: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # A, AAAA
     cname: str = ""
@@ -41,9 +43,14 @@ class Step:
     """One moment of a row: perhaps the lists change, then perhaps something is asked."""
 
     expect: Expected
-    change: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])  # list → entries
+    change: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict[str, tuple[str, ...]]
+    )  # list → entries
     change_refused: bool = False  # the change itself is refused, whole
-    request: Mapping[str, Any] = field(default_factory=dict[str, Any])  # told to the attack; empty: nothing asked
+    request: Mapping[str, Any] = field(
+        default_factory=dict[str, Any]
+    )  # told to the attack; empty: nothing asked
+    keep: bool = False  # on the connection of the moment before
     never_dial: tuple[str, ...] = ()  # symbols that must not be dialled from this moment on
 
 
@@ -71,6 +78,26 @@ class Scene:
         return tuple(dict.fromkeys(symbol for step in self.steps for symbol in step.never_dial))
 
 
+def egress(scene: Scene, lists: Mapping[str, tuple[str, ...]], beside: str) -> Egress:
+    """What a proxy is asked to enforce: `lists` in place of the row's, and a host allowed beside them.
+
+    The host goes where the row has entries, the manifest first: rows of one list stay rows of one list.
+    """
+    both = {"manifest": scene.manifest, "tenant": scene.tenant, **lists}
+    if beside:
+        where = "tenant" if scene.tenant and not scene.manifest else "manifest"
+        both[where] = (*both[where], beside)
+    other = scene.neighbour
+    return Egress(
+        manifest=both["manifest"],
+        tenant=both["tenant"],
+        principal=scene.principal,
+        neighbour=Egress(manifest=other.get("manifest", ()), tenant=other.get("tenant", ()))
+        if other
+        else None,
+    )
+
+
 def scene(row: Mapping[str, Any]) -> Scene:
     """The scene of a row of the table; the row has been checked against the schema."""
     policy = row.get("policy", {})
@@ -82,7 +109,9 @@ def scene(row: Mapping[str, Any]) -> Scene:
         principal=policy.get("principal", "plugin"),
         neighbour=_lists(policy.get("neighbour", {})),
         bare=policy.get("bare", False),
-        answers={name: tuple(_answer(each) for each in given) for name, given in row.get("answers", {}).items()},
+        answers={
+            name: tuple(_answer(each) for each in given) for name, given in row.get("answers", {}).items()
+        },
         serves=row.get("serves", {}),
         closed=tuple(row.get("closed", ())),
         never_send=tuple(row.get("never_send", ())),
@@ -99,6 +128,7 @@ def _step(given: Mapping[str, Any]) -> Step:
         change=_lists(change),
         change_refused=given.get("expect", {}).get("change") == "refused",
         request=given.get("request", {}),
+        keep=given.get("keep", False),
         never_dial=tuple(given.get("never_dial", ())),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from matrix.execute import execute
 from matrix.ledger import Run
 from matrix.load_backends import make_runner
 from matrix.model import Case, Cell, Leg
-from matrix.plan import WORLD, Unit
+from matrix.plan import Unit
 from matrix.record import Amend, Column, Header
 from matrix.selection import Selection
 from matrix.version import VERSION
@@ -76,8 +77,10 @@ class Session:
 
     def _execute(self, unit: Unit) -> Sequence[Cell]:
         leg, repeat = self.selection.leg, self.selection.asked.repeat
-        if unit.key == WORLD and isinstance(world.standing(), world.Possible):
-            cells, late = world.call(execute_in_world, unit, self.setting(), leg, repeat)
+        if unit.needs_world and _elsewhere(unit):
+            cells, late = world.call(
+                execute_in_world, unit, self.setting(), leg, repeat, renumbered=os.geteuid() != 0
+            )
             self.amends += late
             return cells
         cells, vigil = execute(unit, self.runner(unit), self.setting(), leg, repeat=repeat)
@@ -97,11 +100,22 @@ class Session:
             runner.close()
 
 
+def _elsewhere(unit: Unit) -> bool:
+    """Whether another process must enter a world for the unit: this one is in none, or in a shared one."""
+    match world.standing():
+        case world.Possible():
+            return True
+        case world.Inside():
+            return unit.own_world
+        case world.Impossible():
+            return False
+
+
 def execute_in_world(
-    unit: Unit, setting: Setting, leg: Leg, repeat: int
+    unit: Unit, setting: Setting, leg: Leg, repeat: int, *, renumbered: bool
 ) -> tuple[Sequence[Cell], Sequence[Amend]]:
-    """A unit in a world that only this process entered; it has an account of its own there."""
-    inside = replace(setting, identity=Identity.current())
+    """A unit in a world that only this process entered; an account that is `renumbered` there is root."""
+    inside = replace(setting, identity=Identity.current()) if renumbered else setting
     runner = make_runner(unit.backend)
     try:
         cells, vigil = execute(unit, runner, inside, leg, repeat=repeat)

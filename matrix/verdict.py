@@ -13,8 +13,10 @@ from dataclasses import dataclass
 from matrix.evidence import (
     Absent,
     Acted,
+    Arrived,
     Blind,
     Died,
+    Missed,
     Nothing,
     NotStarted,
     Observation,
@@ -71,7 +73,7 @@ def judge(case: Case, bracket: Bracket) -> Verdict:
         return Escaped(evidence=seen.how)
     if fault := _before_the_attempt(bracket):
         return fault
-    told = _what_it_said(case, bracket)
+    told = _what_went_through(case, bracket) if case.proxied else _what_it_said(case, bracket)
     if isinstance(told, Untested):
         return told
     return _twin(case, bracket) or _closing(bracket) or told
@@ -103,8 +105,9 @@ def _before_the_attempt(bracket: Bracket) -> Untested | None:
 def _what_it_said(case: Case, bracket: Bracket) -> Held | Untested:
     """The verdict that the attempt's own word allows, before twin and closing control."""
     attempted = bracket.attempt.attempted
-    decided = case.decisive in attempted.steps
     last = attempted.steps[-1] if attempted.steps else "nothing"
+    # a row about a proxy goes on after what is refused on the way, so only its last step decides
+    decided = last == case.decisive if case.proxied else case.decisive in attempted.steps
     match attempted.said:
         case NotStarted(why=why) if case.subject == "launch" and bracket.attempt.declined:
             return Held(evidence=f"declined: {why}")  # its twin is the benign launch, which must start
@@ -132,6 +135,29 @@ def _what_it_said(case: Case, bracket: Bracket) -> Held | Untested:
             return _untested(Reason.UNCONFIRMED, f"{last}: it worked, and its trace is nowhere")
         case Absent(looked_at=looked_at):
             return Held(evidence=f"not visible: {looked_at}")
+
+
+def _what_went_through(case: Case, bracket: Bracket) -> Held | Untested:
+    """The same for a row about a proxy: a refusal holds what must be refused, an arrival what must arrive."""
+    attempt, told = bracket.attempt, _what_it_said(case, bracket)
+    match attempt.attempted.said, told, attempt.delivery:
+        case ((Refused() as refusal), Held(evidence=evidence), _) if case.allowed:
+            return _untested(Reason.OVER_REFUSED, f"{evidence}{_told(refusal)}; the policy grants it")
+        case Acted(), _, Arrived(where=where) if case.allowed:
+            return Held(evidence=f"allowed: {where}")
+        case ((Acted() | Refused()), _, Missed(what=what)) if case.allowed or isinstance(told, Held):
+            return _untested(Reason.UNCONFIRMED, what)
+        case ((Refused() as refusal), Held(evidence=evidence), Arrived()):
+            return Held(evidence=f"{evidence}{_told(refusal)}")
+        case _, Held(evidence=evidence), _:
+            return _untested(Reason.UNCONFIRMED, f"{evidence}, which is no answer of a proxy")
+        case _, Untested(), _:
+            return told
+
+
+def _told(refusal: Refused) -> str:
+    """The first line of what the proxy said, which may be anything."""
+    return f" ({refusal.line})" if refusal.line else ""
 
 
 def _timed_out(case: Case, bracket: Bracket, last: str) -> Held | Untested:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from matrix.evidence import Attempted, Sighting
+from matrix.evidence import Arrived, Attempted, Delivery, Sighting
 from matrix.model import Case
 from runners.contract import Channel, Egress, Identity, Running
 
@@ -129,6 +129,10 @@ class Witness(Protocol):
         """Whether the same-call twin did what the policy grants; True for rows with an alive twin."""
         ...
 
+    def delivery(self, attempted: Attempted) -> Delivery:
+        """Whether everything that the row lets through has arrived where it says."""
+        ...
+
     def close(self) -> None:
         """Stop observing and take away everything planted. Called once, also after a failed plant."""
         ...
@@ -157,6 +161,11 @@ class Watching:
         """An alive twin is the arm's to check."""
         del attempted
         return True
+
+    def delivery(self, attempted: Attempted) -> Delivery:
+        """Nothing had to get through."""
+        del attempted
+        return Arrived()
 
     def close(self) -> None:
         """Nothing was planted outside the run's directory."""

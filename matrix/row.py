@@ -1,0 +1,62 @@
+"""One row in one arm: what was planted for it, what was said, what was seen, how its twin fared."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from matrix.evidence import (
+    Absent,
+    Acted,
+    Attempted,
+    Nothing,
+    NotStarted,
+    Refused,
+    Sighting,
+    Silent,
+    TwinAnswer,
+    Unplanted,
+)
+from matrix.model import Case, Untested
+from matrix.witnesses.contract import Ground, Planted, Witness
+
+TWIN = "#twin"  # behind a row's id: its same-call twin
+
+
+@dataclass
+class Row:
+    """What an arm knows of one of its rows."""
+
+    case: Case
+    witness: Witness
+    ground: Ground
+    planted: Planted = field(default_factory=Planted)
+    sighting: Sighting = field(default_factory=Nothing)
+    attempted: Attempted = field(default_factory=lambda: Attempted(said=Silent(why="not launched")))
+    twin: Attempted | None = None
+    skipped: Untested | None = None
+
+    @property
+    def launched(self) -> bool:
+        """Whether an attempt was made at all."""
+        return self.skipped is None and not isinstance(self.sighting, Unplanted)
+
+    def blindness(self) -> str:
+        """Why the witness could not have seen; one that breaks over the question is blind."""
+        try:
+            return self.witness.check()
+        except OSError as error:
+            return str(error)
+
+    def twin_answer(self, *, benign: bool) -> TwinAnswer:
+        """What became of the allowed act; `benign`: whether the twin of a row about a launch started."""
+        if self.case.subject == "launch" and isinstance(self.attempted.said, NotStarted):
+            return TwinAnswer.ANSWERED if benign else TwinAnswer.SILENT
+        if self.case.twin == "alive" or self.twin is None:
+            return TwinAnswer.ANSWERED if self.attempted.alive else TwinAnswer.SILENT
+        match self.twin.said:
+            case Acted() if self.witness.twin(self.twin):
+                return TwinAnswer.ANSWERED
+            case Acted() | Refused() | Absent():  # absent: what the policy grants did not arrive
+                return TwinAnswer.REFUSED
+            case NotStarted() | _:
+                return TwinAnswer.SILENT
