@@ -9,6 +9,7 @@ from __future__ import annotations
 import socket
 
 from matrix.evidence import Attempted, Nothing, Seen, Sighting
+from matrix.witnesses import routed
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching, fresh_token
 
 EVERYWHERE = {"0.0.0.0": "127.0.0.1", "::": "::1"}  # noqa: S104 - where we reach ourselves
@@ -18,7 +19,8 @@ LIMIT = 1 << 20  # bytes kept, in which the canary is looked for
 class Witness(Watching):
     """Listens on `plant.bind` (default 127.0.0.1) at a free port; sees the canary in what arrives.
 
-    `plant.protocol` is for streams that are not plain TCP, by number.
+    `plant.protocol` is for streams that are not plain TCP, by number. `plant.route` says that the
+    address is nobody's here: in the network world it is routed to us.
     """
 
     def __init__(self, ground: Ground) -> None:
@@ -32,6 +34,8 @@ class Witness(Watching):
 
     def plant(self) -> Planted:
         """Listen; the attack is told port and token, and its row says the address."""
+        if self.ground.case.plant.get("route"):
+            routed.here(self.bind)
         try:
             self.listener = socket.socket(self.family, socket.SOCK_STREAM, self.protocol)
             self.listener.bind((self.bind, 0))
