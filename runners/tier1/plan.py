@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -91,9 +93,15 @@ def _launcher(launch: Launch) -> Path:
     if reaches(launch.identity, LAUNCHER / "__main__.py"):
         return LAUNCHER
     copy = launch.run / "tier1-launcher"
-    copy.mkdir(exist_ok=True)
-    for file in LAUNCHER.glob("*.py"):
-        (copy / file.name).write_bytes(file.read_bytes())
+    if not copy.exists():
+        making = Path(tempfile.mkdtemp(prefix="tier1-", dir=launch.run))
+        for file in LAUNCHER.glob("*.py"):
+            (making / file.name).write_bytes(file.read_bytes())
+        making.chmod(0o755)
+        try:
+            making.rename(copy)
+        except OSError:  # another start of this run was faster
+            shutil.rmtree(making)
     return copy
 
 
