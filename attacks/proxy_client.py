@@ -98,7 +98,9 @@ def attempt(target):
         said.append(client.version())
         if proxied:
             target.step("proxy")
-        target.step(step["step"])
+            target.step("listed") if step["step"] == "listed" else target.step("forbidden")
+        else:
+            target.step("client")
         refusal, text = client.ask(REFUSED if proxied else DIALLED)
         said.append(text)
         if refusal and step["step"] == "listed":
