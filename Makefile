@@ -7,7 +7,7 @@ PYTEST := $(VENV)/bin/python -m pytest --timeout 120
 FAST := not real and not facts
 
 .DEFAULT_GOAL := help
-.PHONY: help e2e-sandbox test test-real dev check bench readme clients lock clean
+.PHONY: help e2e-sandbox test test-real dev check bench bench-proxy readme clients proxies lock clean
 .NOTPARALLEL:
 
 help: ## say what there is
@@ -31,11 +31,17 @@ check: $(VENV)/.dev ## ruff, pyright, import contracts, schemas, the table, Pyth
 bench: $(VENV)/.run ## time the whole matrix
 	@$(VENV)/bin/python ci/bench.py $(ARGS)
 
+bench-proxy: $(VENV)/.run ## time tier1's egress proxy beside squid, in a network of their own
+	@$(VENV)/bin/python ci/bench_proxy.py $(ARGS)
+
 readme: $(VENV)/.run ## run the matrix and write it into README.md
 	@ci/readme.sh $(ARGS)
 
 clients: $(VENV)/.run ## the programs that rows about clients start (curl, Node.js, requests …), in .clients
 	@ci/clients.sh
+
+proxies: ## the proxies whose columns the table has: squid, tinyproxy, mitmproxy, sandbox-runtime's; the last two in .proxies
+	@ci/proxies.sh
 
 lock: ## resolve the dependencies anew and write every lock
 	@ci/lock.sh
@@ -46,7 +52,7 @@ ifneq ($(shell $(VENV)/bin/python -c 'print(1)' 2>/dev/null),1)
 endif
 
 clean: ## remove what was made here
-	rm -rf $(VENV) .clients $(OUT) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .clients .proxies $(OUT) dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 
 $(VENV)/.run: requirements.lock pyproject.toml ci/venv.sh
 	@ci/venv.sh requirements.lock

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Writes requirements.lock (what a run needs), requirements-dev.lock (that and the tools of this repository)
-# and ci/clients/*.lock (the clients that rows start, a lock for each group `client-*`), for every Python
-# and platform that pyproject.toml names, with the hashes of all files.
+# ci/clients/*.lock (the clients that rows start, a lock for each group `client-*`) and ci/proxies/mitmproxy.lock,
+# for every Python and platform that pyproject.toml names, with the hashes of all files.
 # A lock names packages and hashes only: no index, no host.
 set -eu
 cd "$(dirname "$0")/.."
@@ -25,8 +25,10 @@ compile() {
     echo "$out: $(grep -c '==' "$out") packages"
 }
 
-[ "${1:-}" = clients ] || {
+[ $# -gt 0 ] || {
     compile requirements.lock pyproject.toml --extra all --group build
     compile requirements-dev.lock pyproject.toml --extra all --group build --group dev --constraint requirements.lock
 }
-for client in python node24 node20 go; do compile "ci/clients/$client.lock" --group "client-$client"; done
+[ "${1:-clients}" != clients ] ||
+    for client in python node24 node20 go; do compile "ci/clients/$client.lock" --group "client-$client"; done
+[ "${1:-proxies}" != proxies ] || compile ci/proxies/mitmproxy.lock --group proxy-mitmproxy

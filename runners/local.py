@@ -73,8 +73,8 @@ def which(program: str) -> str:
     return shutil.which(program, path=path) or program
 
 
-def find(program: str, identity: Identity, fix: str) -> Found | Missing:
-    """The program with the first line of its `--version`, or what is missing."""
+def find(program: str, identity: Identity, fix: str, ask: str = "--version") -> Found | Missing:
+    """The program with the first line of what it says when asked for its version, or what is missing."""
     path = which(program)
     if not Path(path).is_absolute():
         return Missing(f"{program} is not installed", fix)
@@ -84,15 +84,16 @@ def find(program: str, identity: Identity, fix: str) -> Found | Missing:
         )
     try:
         answer = subprocess.run(
-            [path, "--version"],
+            [path, ask],
             capture_output=True,
             errors="replace",
             check=False,
             timeout=20,
             stdin=subprocess.DEVNULL,
+            env={name: value for name, value in os.environ.items() if name != "PYTHONPATH"},  # it has its own
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Missing(f"{path} --version: {error}", fix)
+        return Missing(f"{path} {ask}: {error}", fix)
     lines = (answer.stdout or answer.stderr).strip().splitlines()
     return Found(lines[0] if lines else f"{program}, no version", path)
 

@@ -12,9 +12,14 @@ BUILT_IN = {
     "command": "runners.command",
     "unshare": "runners.unshare",
     "bubblewrap": "runners.bubblewrap",
+    "tier1": "runners.tier1.runner",
     "firejail": "runners.firejail",
     "nsjail": "runners.nsjail",
     "docker": "runners.docker",
+    "squid": "runners.squid",
+    "tinyproxy": "runners.tinyproxy",
+    "mitmproxy": "runners.mitmproxy",
+    "srt": "runners.srt",
 }
 """The module of each kind of sandbox; its class is `Runner`."""
 

@@ -1,0 +1,122 @@
+"""An addon for mitmproxy: two lists and their reach, by the hooks that its documentation gives addons for it.
+
+It runs inside mitmdump, from a copy in the folder of that one process, beside the lists (`lists.json`), which
+it reads at every question. TLS that is for the host that was asked for passes through untouched. What an
+address is, Python's `ipaddress` says, as it does for mitmproxy's own options block_global and block_private.
+"""
+
+# pyright: basic, reportMissingImports=false, reportAttributeAccessIssue=false
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import json
+import socket
+from pathlib import Path
+from typing import Any
+
+from mitmproxy import http
+
+LISTS = Path(__file__).with_name("lists.json")
+PRIVATE = tuple(
+    ipaddress.ip_network(each)
+    for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7")
+)
+
+
+class Gate:
+    """The hooks, in the order in which one call meets them."""
+
+    def __init__(self) -> None:
+        self.tunnels: set[str] = set()  # the clients that have one
+
+    def client_disconnected(self, client: Any) -> None:
+        """It is forgotten."""
+        self.tunnels.discard(client.id)
+
+    def http_connect(self, flow: Any) -> None:
+        """A tunnel: refused before anything is resolved."""
+        if listed(flow.request.host, flow.request.port):
+            self.tunnels.add(flow.client_conn.id)
+        else:
+            refuse(flow, "unlisted")
+
+    def tls_clienthello(self, data: Any) -> None:
+        """A tunnel's first bytes: one with another server name than the host's is opened, and so refused."""
+        asked, named = data.context.server.address[0], data.client_hello.sni
+        data.ignore_connection = named is None or plain(named) == plain(asked)
+
+    def request(self, flow: Any) -> None:
+        """A request in the clear, or one inside a tunnel that had to be opened."""
+        request = flow.request
+        if not listed(request.host, request.port):
+            refuse(flow, "unlisted")
+        elif flow.client_conn.tls_established:
+            refuse(flow, "mismatch")  # no other tunnel with TLS in it is opened
+        elif flow.client_conn.id not in self.tunnels and differs(request):
+            refuse(flow, "mismatch")
+
+    async def server_connect(self, data: Any) -> None:
+        """The address that was judged is the one that is dialled."""
+        host, port = data.server.address[:2]
+        which = listed(host, port)
+        loop = asyncio.get_running_loop()
+        try:
+            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except OSError:
+            data.server.error = "the name cannot be resolved"
+            return
+        addresses = [ipaddress.ip_address(each[4][0]) for each in found]
+        if which and all(may_reach(which, each) for each in addresses):
+            data.server.address = (str(addresses[0]), port)
+        else:
+            data.server.error = "refused by its address"
+
+
+def listed(host: str, port: int) -> str:
+    """The list that has this host at this port, the tenant's first; empty when none has."""
+    lists = json.loads(LISTS.read_text())
+    return next(
+        (which for which in ("tenant", "manifest") if any(covers(each, host, port) for each in lists[which])),
+        "",
+    )
+
+
+def covers(entry: dict[str, Any], host: str, port: int) -> bool:
+    """Whether one entry means this host at this port."""
+    if entry["ports"] and port not in entry["ports"]:
+        return False
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        name = plain(host)
+        return name == entry.get("name") or ("below" in entry and name.endswith("." + entry["below"]))
+    network = entry.get("network")
+    return bool(network) and address in ipaddress.ip_network(network)
+
+
+def may_reach(which: str, address: Any) -> bool:
+    """Public addresses; for the tenant's list the private networks too."""
+    address = getattr(address, "ipv4_mapped", None) or address
+    if address.is_global and not address.is_multicast:
+        return True
+    return which == "tenant" and any(address in each for each in PRIVATE)
+
+
+def differs(request: Any) -> bool:
+    """Whether the Host header names another host than the one that is asked for."""
+    return bool(request.host_header) and plain(request.pretty_host) != plain(request.host)
+
+
+def plain(host: str) -> str:
+    """Lower case, without a dot at its end."""
+    return host.lower().removesuffix(".")
+
+
+def refuse(flow: Any, why: str) -> None:
+    """An answer of the proxy's own."""
+    flow.response = http.Response.make(403, f"{why}\n", {"Content-Type": "text/plain"})
+
+
+addons = [Gate()]
