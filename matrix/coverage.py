@@ -6,8 +6,11 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from matrix import decide
 from matrix.errors import Problem
-from matrix.model import Backend, Case, Mechanism, Source, Table, Untestable
+from matrix.model import Backend, Case, Mechanism, Rule, Source, Table, Untestable
+from matrix.proxied import words
+from matrix.scene import Scene, Step, scene
 from matrix.shape import near
 from matrix.steps import FILL_IN, Attack
 
@@ -15,6 +18,10 @@ TITLE = 70  # characters
 NO_FACT = re.compile(
     r"\b(should|shall|must|would|will|test that|tests that|check that|verify|ensure)\b", re.IGNORECASE
 )
+
+SYMBOL = re.compile(r"\$([A-Z0-9][A-Z0-9_]*)")
+ATTACKS_OWN = frozenset({"MARKER", "PORT", "PROXY"})
+"""What looks like an address's name in a request, and is filled in by the attack itself."""
 
 Row = Case | Untestable
 
@@ -25,6 +32,8 @@ class Shipped:
 
     attacks: Mapping[str, Attack]
     witnesses: frozenset[str]
+    symbols: frozenset[str] = frozenset()  # names of addresses
+    rules: tuple[Rule, ...] = ()
     complete: bool  # the table is the built-in one, so every attack needs a row in it
 
 
@@ -34,7 +43,8 @@ def broken(table: Table, shipped: Shipped) -> tuple[Problem, ...]:
     return (
         *_repeated(table),
         *(problem for row in rows for problem in _mechanisms(row, table)),
-        *(problem for case in table.cases for problem in _files(case, shipped)),
+        *(problem for case in table.cases for problem in _refers(case, shipped)),
+        *(problem for case in table.cases for problem in _means(case)),
         *(problem for row in rows for problem in _unfilled(row)),
     )
 
@@ -45,7 +55,7 @@ def gaps(table: Table, shipped: Shipped) -> tuple[Problem, ...]:
     return (
         *(problem for row in rows for problem in _title(row)),
         *(problem for mechanism in table.mechanisms for problem in _platforms(mechanism, table)),
-        *(_attacks(table, shipped) if shipped.complete else ()),
+        *((*_attacks(table, shipped), *_rules(table, shipped)) if shipped.complete else ()),
     )
 
 
@@ -121,6 +131,52 @@ def _mechanisms(row: Row, table: Table) -> Iterator[Problem]:
             yield _problem("stray-platform", row, what, do)
 
 
+def _refers(case: Case, shipped: Shipped) -> Iterator[Problem]:
+    """What a row names that is nowhere: rules, addresses, and, if it starts something, files."""
+    for rule in case.rules:
+        if rule not in (known := {each.id for each in shipped.rules}):
+            yield _problem("unknown-rule", case, f"there is no rule {rule!r}", near(rule, known))
+    named = {name for text in words(case.plant) for name in SYMBOL.findall(text)}
+    for name in sorted(named - shipped.symbols - ATTACKS_OWN):
+        what = f"there is no address {'$' + name!r} in addresses.json"
+        yield _problem("unknown-symbol", case, what, near(name, shipped.symbols))
+    if case.subject != "decision":
+        yield from _files(case, shipped)
+
+
+def _means(case: Case) -> Iterator[Problem]:
+    """A row about lists that could not fail, or says two things at once."""
+    if case.subject == "decision":
+        if why := decide.blind(case.plant):
+            do = "ask something beside it that must be answered the other way"
+            yield _problem("no-contrast", case, f"it tells nobody apart: {why}", do)
+    elif case.proxied:
+        staged = scene(case.plant)
+        for step in staged.steps:
+            yield from _says_one_thing(case, step)
+        yield from _can_cross(case, staged)
+
+
+def _says_one_thing(case: Case, step: Step) -> Iterator[Problem]:
+    expect = step.expect
+    said = [word for word in ("allow", "deny", "error") if getattr(expect, word)]
+    if not said and not step.change_refused:
+        do = "add one of allow, deny, error"
+        yield _problem("no-expectation", case, "expect does not say what comes of it", do)
+    if len(said) > 1:
+        yield _problem("contradiction", case, f"expect says {' and '.join(said)}", "keep one of them")
+    if expect.allow in step.never_dial:
+        what = f"{expect.allow} is to be reached, and never to be dialled"
+        yield _problem("contradiction", case, what, "name another address in one of them")
+
+
+def _can_cross(case: Case, staged: Scene) -> Iterator[Problem]:
+    refused = any(step.expect.deny or step.expect.error for step in staged.steps)
+    if refused and not (staged.never_dial or staged.never_send or staged.never_ask):
+        what = "nothing shows that what is refused has not happened"
+        yield _problem("no-oracle", case, what, "add never_dial, never_send or never_ask")
+
+
 def _files(case: Case, shipped: Shipped) -> Iterator[Problem]:
     if case.witness not in shipped.witnesses:
         what = f"there is no witness {case.witness!r} in matrix/witnesses/"
@@ -173,10 +229,18 @@ def _attacks(table: Table, shipped: Shipped) -> Iterator[Problem]:
             )
 
 
+def _rules(table: Table, shipped: Shipped) -> Iterator[Problem]:
+    named = {rule for case in table.cases for rule in case.rules}
+    for rule in shipped.rules:
+        if rule.id not in named:
+            what, do = "no row proves this rule", f'name it in a row: "rules": ["{rule.id}"]'
+            yield _problem("rule-without-row", rule, what, do)
+
+
 def _counted(names: Iterable[str]) -> Iterator[tuple[str, int]]:
     found = [*names]
     return ((name, found.count(name)) for name in dict.fromkeys(found))
 
 
-def _problem(kind: str, at: Row | Mechanism | Backend, what: str, do: str) -> Problem:
+def _problem(kind: str, at: Row | Mechanism | Backend | Rule, what: str, do: str) -> Problem:
     return Problem(kind=kind, where=at.source, id=at.id, what=what, do=do)

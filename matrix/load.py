@@ -11,13 +11,14 @@ from typing import Any, cast
 from matrix import locate
 from matrix.errors import DataError, Problem
 from matrix.internet.addresses import symbols
-from matrix.model import Case, Mechanism, Source, Table, Untestable
+from matrix.model import Case, Mechanism, Rule, Source, Table, Untestable
 from matrix.positions import Located, Unreadable, read_json
 from matrix.proxied import plain
 from matrix.shape import Locate, Place, complaints
 from runners.contract import Channel
 
 SCHEMA = "egress-cases.schema.json"
+RULES_SCHEMA = "rules.schema.json"
 
 
 @dataclass
@@ -62,6 +63,19 @@ def load_table(path: Path) -> Table:
     return Table(
         mechanisms=tuple(rows.mechanisms), cases=tuple(rows.cases), untestable=tuple(rows.untestable)
     )
+
+
+def load_rules(path: Path) -> tuple[Rule, ...]:
+    """The rules of the specification that rows name. Raises DataError with every problem of the file."""
+    name = locate.shown(path)
+    read = read_json(path, name)
+    if isinstance(read, Unreadable):
+        raise DataError([read.problem])
+    content, twice = read
+    schema = json.loads((locate.testdata() / RULES_SCHEMA).read_text(encoding="utf-8"))
+    if problems := [*twice, *complaints(content, schema, _finder(content, name))]:
+        raise DataError(problems)
+    return tuple(Rule(**each, source=_at(each, name)) for each in content["rules"])
 
 
 def _read(rows: _Rows, path: Path, schema: Mapping[str, Any], *, main: bool) -> tuple[str, ...]:

@@ -27,6 +27,11 @@ def table() -> Path:
     return testdata() / "egress-cases.json"
 
 
+def rules() -> Path:
+    """The rules of the specification that rows name."""
+    return testdata() / "rules.json"
+
+
 def backends() -> Path:
     """The built-in columns."""
     return package("runners") / "backends.toml"

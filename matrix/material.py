@@ -10,7 +10,8 @@ from typing import ParamSpec, TypeVar
 from matrix import locate, steps
 from matrix.coverage import Shipped, broken, column_gaps, gaps
 from matrix.errors import DataError, Problem
-from matrix.load import load_table
+from matrix.internet.addresses import symbols
+from matrix.load import load_rules, load_table
 from matrix.load_backends import load_backends
 from matrix.model import Backend, Table
 
@@ -82,6 +83,8 @@ def shipped(*, complete: bool) -> Shipped:
     return Shipped(
         attacks={name: steps.read(text) for name, text in texts.items()},
         witnesses=frozenset(path.stem for path in witnesses),
+        symbols=frozenset(symbols()),
+        rules=load_rules(locate.rules()),
         complete=complete,
     )
 
