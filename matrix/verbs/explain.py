@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import argparse
 import ast
+import json
 import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from matrix import locate, verbs
 from matrix.errors import Code, UsageError
@@ -22,6 +25,10 @@ the witness saw, and the argv that was executed."""
 EXAMPLE = """\
 escape-matrix explain tty-tiocsti
 escape-matrix explain tty-tiocsti --backend bubblewrap"""
+
+
+ONE_STEP = ("request", "expect", "never_dial", "steps")
+"""The keys of a scene that are one moment of it, where it has only one."""
 
 
 def add(found: verbs.Verbs) -> None:
@@ -62,24 +69,59 @@ def act(args: argparse.Namespace) -> int:
 
 def describe(case: Case, mechanism: Mechanism) -> str:
     """The row in words."""
-    text = ast.get_docstring(ast.parse((locate.attacks() / f"{case.attack}.py").read_text())) or ""
     lines = [
         f"{case.id}: {case.title}",
         f"{case.source}",
         "",
         f"mechanism  {mechanism.id}: {mechanism.title}. {mechanism.why}",
-        f"attack     attacks/{case.attack}.py, told {dict(case.args)}",
-        f"witness    matrix/witnesses/{case.witness}.py, planting {dict(case.plant)} in {case.place}",
-        f"decisive   {case.decisive}: a refusal before this step proves nothing",
-        f"twin       {case.twin}",
+        *_what(case),
         f"platforms  {', '.join(case.platforms)}",
     ]
+    if case.rules:
+        lines.append(f"rules      {', '.join(case.rules)}; see: escape-matrix list rules")
     if case.channels:
         lines.append(f"channels   {', '.join(sorted(case.channels))}")
     if case.switches:
         lines.append(f"switches   {', '.join(case.switches)}")
     lines += [f"source     {source}" for source in case.sources]
+    if case.subject == "decision":
+        return "\n".join([*lines, ""])
+    text = ast.get_docstring(ast.parse((locate.attacks() / f"{case.attack}.py").read_text())) or ""
     return "\n".join([*lines, "", textwrap.indent(text, "  "), ""])
+
+
+def _what(case: Case) -> Iterator[str]:
+    """What is planted, tried or asked, and what decides."""
+    if case.subject == "decision":
+        yield f"question   {case.plant['question']}, about {_written(case.plant['facts'])}"
+        yield f"expected   {_written(case.plant['expect'])}; nothing is started"
+        yield f"beside     {_written(case.plant['beside'])}"
+        return
+    yield f"attack     attacks/{case.attack}.py, told {_written(case.args)}"
+    yield f"witness    matrix/witnesses/{case.witness}.py" + ("" if case.proxied else _planting(case))
+    if case.proxied:
+        yield from _staged(case.plant)
+    yield f"decisive   {case.decisive}: a refusal before this step proves nothing"
+    yield f"twin       {case.twin}"
+
+
+def _planting(case: Case) -> str:
+    return f", planting {_written(case.plant)} in {case.place}"
+
+
+def _staged(plant: Mapping[str, Any]) -> Iterator[str]:
+    """A scene, moment by moment."""
+    rest = {key: value for key, value in plant.items() if key not in ONE_STEP}
+    for key, value in rest.items():
+        yield f"{key:<10} {_written(value)}"
+    steps = plant.get("steps") or [{key: plant[key] for key in ONE_STEP if key in plant}]
+    for number, step in enumerate(steps):
+        yield f"step {number}     " + "; ".join(f"{key} {_written(value)}" for key, value in step.items())
+
+
+def _written(value: Any) -> str:
+    """As the row has it."""
+    return json.dumps(value, ensure_ascii=True)
 
 
 def shown(cell: Cell, selection: Selection) -> str:
