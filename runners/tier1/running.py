@@ -8,8 +8,9 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from runners.contract import Exit, Policy
+from runners.contract import Denial, Egress, Exit, Policy, Proposal
 from runners.process import Process
+from runners.tier1.serving import Serving
 
 
 class Sandboxed:
@@ -38,6 +39,50 @@ class Sandboxed:
         """Give back the descriptors; empty names that stood for what was missing go."""
         self._process.close()
         self._placeholders.remove()
+
+
+class Proxied(Sandboxed):
+    """A started sandbox whose only way out is the egress proxy. Satisfies `contract.Proxied`."""
+
+    def __init__(
+        self, process: Process, argv: Sequence[str], placeholders: Placeholders, serving: Serving
+    ) -> None:
+        super().__init__(process, argv, placeholders)
+        self._serving = serving
+
+    def renew(self, egress: Egress) -> None:
+        """From now on these lists, and nothing of before counts. Raises StartError."""
+        self._serving.renew(egress)
+
+    def change(self, egress: Egress) -> tuple[str, ...]:
+        """Change the lists in force; gives why it was refused, whole."""
+        return self._serving.change(egress)
+
+    def denials(self) -> Sequence[Denial]:
+        """The records, oldest first."""
+        return self._serving.denials()
+
+    def proposals(self) -> Sequence[Proposal]:
+        """What would allow what was refused."""
+        return self._serving.proposals()
+
+    def dials(self) -> Sequence[str]:
+        """The addresses dialled."""
+        return self._serving.dials()
+
+    def log(self) -> str:
+        """The node's log."""
+        return self._serving.log()
+
+    @property
+    def neighbour(self) -> str:
+        """The URL of the neighbour's proxy."""
+        return self._serving.neighbour
+
+    def close(self) -> None:
+        """The proxy ends too."""
+        self._serving.close()
+        super().close()
 
 
 class Placeholders:

@@ -1,7 +1,7 @@
 """What bwrap is asked for: namespaces, rights, a root of its own, the workspace, the environment. Pure.
 
-Words in the order in which bwrap does them: bwrap(1), 0.8 and newer. What guards single paths of the workspace
-comes after these, from the launcher, which looks at what lies there: launcher/.
+Words in the order in which bwrap does them: bwrap(1), 0.8 and newer. What guards single paths of the
+workspace comes after these, from the launcher, which looks at what lies there: launcher/.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ RUNTIME = (
 """What programs need of the host's /etc, shown where it is there: the loader's cache, public certificates."""
 
 DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-"""What bwrap's /dev has of the host's: each is the host's own file, so its owner inside must not change it."""
+"""What bwrap's /dev has of the host's. They are the host's own files: who owns them must not change them."""
 
 SECRETIVE = (
     *("acpi", "asound", "config.gz", "kallsyms", "kcore", "keys", "key-users", "kmsg", "kpagecgroup"),
     *("kpagecount", "kpageflags", "latency_stats", "pagetypeinfo", "sched_debug", "scsi", "slabinfo"),
     *("timer_list", "vmallocinfo", "interrupts"),
 )
-"""Below /proc, of the whole machine; what is there is covered. Account 0 may read some without a capability."""
+"""What /proc says of the whole machine, covered. The account 0 may read some of it without a capability."""
 
 _SEPARATE = ("--unshare-all", "--unshare-user", "--disable-userns", "--new-session", "--die-with-parent")
 _RIGHTS = (("--cap-drop", "ALL"), ("--uid", "65534"), ("--gid", "65534"), ("--hostname", "sandbox"))

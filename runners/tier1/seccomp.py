@@ -13,7 +13,7 @@ import errno
 import functools
 import os
 
-import pyseccomp as libseccomp
+import pyseccomp as libseccomp  # pyright: ignore[reportMissingTypeStubs]
 
 FAMILIES = {"AF_UNIX": 1, "AF_INET": 2, "AF_INET6": 10}
 """What a socket may be made of. getaddrinfo(3) does without AF_NETLINK where it is refused."""

@@ -7,10 +7,13 @@ Runs as the account that the command will run as. It is all in one folder, so th
 where that account reaches it. Standard library, Python 3.8 and newer, Linux.
 """
 
+from __future__ import annotations
+
 import json
 import os
 import signal
 import sys
+from typing import Any, Collection, Mapping
 
 import guards
 import strangers
@@ -19,12 +22,12 @@ import terminal
 DECLINED = 2  # exit code: the policy cannot be kept in this workspace
 
 
-def main():
-    """Read the plan, do it. Does not return."""
+def main() -> None:
+    """Read the plan and do it. Comes back only by an exit."""
     with open(int(sys.argv[1])) as file:
-        plan = json.load(file)
-    lacks = plan["lacks"]  # protections left out, to see that each is needed
-    kept = [*plan["filters"], *([plan["door"]] if plan["door"] >= 0 else [])]
+        plan: Mapping[str, Any] = json.load(file)
+    lacks: Collection[str] = plan["lacks"]  # protections left out, to see that each is needed
+    kept: list[int] = [*plan["filters"], *([plan["door"]] if plan["door"] >= 0 else [])]
     if "descriptors" not in lacks:
         close_all_but({0, 1, 2, *kept})
     try:
@@ -39,22 +42,24 @@ def main():
         "guarded": guarded,
         "close": "descriptors" not in lacks,
     }
-    argv = [
+    argv: list[str] = [
         *(plan["bwrap"], "--args", str(holding("\0".join(arguments)))),
         *("--", plan["python"], "-I", "-S", "/dev/fd/%d" % holding(plan["inside"]), json.dumps(told)),
         *plan["command"],
     ]
-    environment = os.environ if "environment" in lacks else {}
+    environment: Mapping[str, str] = os.environ if "environment" in lacks else {}
 
-    def start():
+    def start() -> None:
         for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by Python alone
             signal.signal(number, signal.SIG_DFL)
         os.execve(argv[0], argv, environment)
 
-    terminal.run(start) if private else start()
+    if private:
+        terminal.run(start)
+    start()
 
 
-def close_all_but(kept):
+def close_all_but(kept: Collection[int]) -> None:
     """Close what the caller left open; a closed one of the standard three becomes /dev/null."""
     for descriptor in (0, 1, 2):
         try:
@@ -66,24 +71,25 @@ def close_all_but(kept):
             os.closerange(int(name), int(name) + 1)
 
 
-def holding(text):
+def holding(text: str) -> int:
     """The number of an open file with that text, for bwrap or what comes after it to read."""
     descriptor = os.memfd_create("tier1", 0)
-    os.write(descriptor, text.encode("utf-8", "surrogateescape"))
+    with open(descriptor, "w", encoding="utf-8", errors="surrogateescape", closefd=False) as file:
+        file.write(text)
     os.lseek(descriptor, 0, os.SEEK_SET)
     return descriptor
 
 
-def asked(plan):
+def asked(plan: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     """(the arguments of bwrap, the paths that are guarded). Raises guards.Declined."""
-    workspace, hidden, protected = plan["workspace"], plan["hidden"], plan["protected"]
-    mounts, guarded = guards.arguments(workspace, protected, hidden, plan["empty"], "pins" not in plan["lacks"])
-    if "strangers" not in plan["lacks"]:
-        mounts += strangers.arguments(workspace, protected, hidden, plan["empty"], plan["links"])
-    files = []
+    lacks, paths = plan["lacks"], (plan["workspace"], plan["protected"], plan["hidden"], plan["empty"])
+    mounts, guarded = guards.arguments(*paths, pinned="pins" not in lacks)
+    if "strangers" not in lacks:
+        mounts += strangers.arguments(*paths, links=plan["links"])
+    files: list[str] = []
     for path, text in plan["files"].items():
         files += ["--file", str(holding(text)), path]
-    filters = []
+    filters: list[str] = []
     for descriptor in plan["filters"]:
         filters += ["--add-seccomp-fd", str(descriptor)]
     return [*plan["first"], *filters, *files, *mounts, *plan["last"]], guarded

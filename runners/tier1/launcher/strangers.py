@@ -6,8 +6,11 @@ Nothing inside can add to it: a hard link is made within one mount only, and nob
 Sources: linkat(2) EXDEV, unix(7), multikernel/sandlock#179, landlock-lsm/linux#57.
 """
 
+from __future__ import annotations
+
 import os
 import stat
+from typing import Dict, List, Sequence, Tuple
 
 from guards import Declined, below
 
@@ -15,18 +18,23 @@ MOST = 1000  # names that can be covered; bwrap takes 9000 words
 
 TOO_MANY = (
     "%d names in the workspace lead out of it, the first is %s: hard links are files outside too, as package "
-    "managers make them from a store; copy them (cp -a --reflink=auto), or say --keep-links"
+    "managers make them from a store; copy them (cp -a --reflink=auto), or keep them (--keep-links)"
 )
 
+Shared = Dict[Tuple[int, int], Tuple[int, List[str]]]
+"""Files that have several names: (device, inode) → (how many, those found in the workspace)."""
 
-def arguments(workspace, protected, hidden, empty, links):
-    """Mounts over every such name: arguments for bwrap. `links`: whether hard links that lead out are covered.
+
+def arguments(
+    workspace: str, protected: Sequence[str], hidden: Sequence[str], empty: str, *, links: bool
+) -> list[str]:
+    """Mounts over every such name: arguments for bwrap. `links`: cover hard links that lead out, too.
 
     Raises Declined where a directory cannot be looked through, or the names are too many.
     """
     shared, others = look(workspace)
     covered = [path for path in others if not below(path, hidden)]
-    frozen = []
+    frozen: list[str] = []
     for count, names in shared.values():
         plain = [name for name in names if not below(name, [*protected, *hidden])]
         if any(below(name, hidden) for name in names) or (links and len(names) < count):
@@ -35,7 +43,7 @@ def arguments(workspace, protected, hidden, empty, links):
             frozen += plain  # a second name of what is protected
     if len(covered) + len(frozen) > MOST:
         raise Declined(TOO_MANY % (len(covered) + len(frozen), min(covered + frozen)))
-    mounts = []
+    mounts: list[str] = []
     for path in sorted(covered):
         mounts += ["--ro-bind", empty, path]
     for path in sorted(frozen):
@@ -43,9 +51,11 @@ def arguments(workspace, protected, hidden, empty, links):
     return mounts
 
 
-def look(workspace):
-    """({(device, inode): (count of names, names found)} of files with several, [names that are no file])."""
-    shared, others, folders = {}, [], [workspace]
+def look(workspace: str) -> tuple[Shared, list[str]]:
+    """The files with several names, and the names that are neither file nor directory nor symbolic link."""
+    shared: Shared = {}
+    others: list[str] = []
+    folders = [workspace]
     while folders:
         folder = folders.pop()
         try:
@@ -54,7 +64,7 @@ def look(workspace):
         except FileNotFoundError:
             continue  # gone meanwhile
         except PermissionError:
-            _pass_over(folder)
+            pass_over(folder)
             continue
         for path, status in found:
             if stat.S_ISDIR(status.st_mode):
@@ -68,7 +78,7 @@ def look(workspace):
     return shared, others
 
 
-def _pass_over(folder):
+def pass_over(folder: str) -> None:
     """A directory that is closed to us is closed to the command, which is the same account; else Declined."""
     if os.access(folder, os.X_OK) or os.stat(folder).st_uid == os.geteuid():
         raise Declined("%s cannot be looked through for what leads out: make it readable" % folder)

@@ -5,7 +5,10 @@ is passed on here, outside. So the command can set its terminal as it likes, and
 mode, not a size, not a flag of the open file. Sources: pty(7), ioctl_tty(2), termios(3).
 """
 
+from __future__ import annotations
+
 import contextlib
+import ctypes
 import errno
 import fcntl
 import os
@@ -15,30 +18,26 @@ import struct
 import sys
 import termios
 import tty
+from typing import Callable, NoReturn
 
 PIECE = 4096
+PR_SET_PDEATHSIG = 1
 
 
-def terminals():
+def terminals() -> list[int]:
     """Those of the standard three that are terminals."""
     return [descriptor for descriptor in (0, 1, 2) if os.isatty(descriptor)]
 
 
-def resize(master, real):
-    """Give the command's terminal the size of the caller's."""
-    with contextlib.suppress(OSError):
-        fcntl.ioctl(master, termios.TIOCSWINSZ, fcntl.ioctl(real, termios.TIOCGWINSZ, struct.pack("4H", 0, 0, 0, 0)))
-
-
-def run(start):
+def run(start: Callable[[], object]) -> NoReturn:
     """Call `start()`, which executes the sandbox, in a child on a terminal of its own; end as it ends."""
     given = terminals()
-    real = given[0]
     master, slave = os.openpty()
-    before = termios.tcgetattr(real)
+    before = termios.tcgetattr(given[0])
     termios.tcsetattr(slave, termios.TCSANOW, before)
-    resize(master, real)
-    waking = _wake()
+    resize(master, given[0])
+    waking = wake()
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)  # who started us is gone: so is the sandbox
     child = os.fork()
     if child == 0:
         for descriptor in given:
@@ -58,30 +57,42 @@ def run(start):
     end_as(status)
 
 
-def _wake():
+def resize(master: int, real: int) -> None:
+    """Give the command's terminal the size of the caller's."""
+    with contextlib.suppress(OSError):
+        size = fcntl.ioctl(real, termios.TIOCGWINSZ, struct.pack("4H", 0, 0, 0, 0))
+        fcntl.ioctl(master, termios.TIOCSWINSZ, size)
+
+
+def wake() -> tuple[int, int]:
     """A pipe that becomes readable when the child ends or the caller's terminal changes its size."""
     read, write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-    signal.set_wakeup_fd(write)
+    signal.set_wakeup_fd(write, warn_on_full_buffer=False)
     for number in (signal.SIGCHLD, signal.SIGWINCH):
-        signal.signal(number, lambda *_: None)
+        signal.signal(number, noted)
     return read, write
 
 
-def relay(child, master, waking, given, typed):
+def noted(*_: object) -> None:
+    """The pipe has been written to; a signal without a handler would not do that."""
+
+
+def relay(child: int, master: int, waking: int, given: list[int], *, typed: bool) -> int:
     """Pass on what is typed and shown until the child has ended and all is shown; gives its wait status."""
     os.set_blocking(master, False)
-    waiting, pending = {master, waking} | ({0} if typed else set()), b""
+    waiting, pending = {master, waking, *([0] if typed else [])}, b""
     while True:
         reads = [each for each in waiting if each != 0 or not pending]
         ready, free, _ = select.select(reads, [master] if pending else [], [])
         if free:
             with contextlib.suppress(BlockingIOError):
                 pending = pending[os.write(master, pending) :]
-        if 0 in ready and not pending:
+        if 0 in ready:
             pending = os.read(0, PIECE)
-            waiting -= set() if pending else {0}
+            if not pending:
+                waiting.discard(0)
         if master in ready and not show(master, given[-1]):
-            waiting -= {master}  # every copy of its other side is closed
+            waiting.discard(master)  # every copy of its other side is closed
         if waking in ready:
             os.read(waking, PIECE)
             resize(master, given[0])
@@ -92,7 +103,7 @@ def relay(child, master, waking, given, typed):
                 return status
 
 
-def show(master, real):
+def show(master: int, real: int) -> bool:
     """Pass on a piece of what is shown; False when there is none."""
     try:
         piece = os.read(master, PIECE)
@@ -105,7 +116,7 @@ def show(master, real):
     return True
 
 
-def end_as(status):
+def end_as(status: int) -> NoReturn:
     """End with the child's exit code, or by the signal that ended it."""
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
