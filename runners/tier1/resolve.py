@@ -2,15 +2,17 @@
 
 One question for A and one for AAAA, both at once, each from a port of its own; nothing is asked twice
 and nothing is kept, so what is judged is what was just answered. Where one of the two is not answered,
-neither counts. dnspython reads and writes the messages.
+neither counts. dnspython reads the answers; a question is twelve bytes and a name.
 
-Sources: RFC 1035 4.2, RFC 5452 (whom to believe), RFC 6891 6.2.3, RFC 8305 4 (the order of families).
+Sources: RFC 1035 4.1 and 4.2, RFC 5452 (whom to believe), RFC 8305 4 (the order of families).
 """
 
 from __future__ import annotations
 
 import asyncio
+import secrets
 import socket
+import struct
 from collections.abc import Iterable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -23,13 +25,13 @@ import dns.flags
 import dns.message
 import dns.name
 import dns.rcode
+import dns.rdataclass
 import dns.rdatatype
 
 from runners.tier1.addresses import Address
 
 SECONDS = 3.0
 """For a whole answer, both types and every way of asking included."""
-_DATAGRAM = 1232  # bytes of a UDP answer that are asked for
 _MOST_BYTES = 1 << 14  # of an answer over TCP; 64 addresses have some 1,100
 _TYPES = (dns.rdatatype.AAAA, dns.rdatatype.A)
 
@@ -57,6 +59,31 @@ class _NoAnswerError(Exception):
     """The resolver said that it does not know."""
 
 
+@dataclass(frozen=True)
+class _Question:
+    """What is asked, under a number that nobody can guess."""
+
+    number: int
+    name: dns.name.Name
+    kind: dns.rdatatype.RdataType
+
+    def wire(self) -> bytes:
+        head = struct.pack(">6H", self.number, dns.flags.RD, 1, 0, 0, 0)
+        return head + (self.name.to_wire() or b"") + struct.pack(">2H", self.kind, dns.rdataclass.IN)
+
+    def answered_by(self, data: bytes) -> dns.message.QueryMessage | None:
+        """The answer to this very question, None where it is none."""
+        try:
+            answer = dns.message.from_wire(data)
+        except (dns.exception.DNSException, ValueError):
+            return None
+        if not isinstance(answer, dns.message.QueryMessage) or not answer.flags & dns.flags.QR:
+            return None
+        asked = [(each.name, each.rdtype, each.rdclass) for each in answer.question]
+        same = answer.id == self.number and asked == [(self.name, self.kind, dns.rdataclass.IN)]
+        return answer if same else None
+
+
 class Dns:
     """A resolver by DNS over UDP, and over TCP where an answer is too long for that."""
 
@@ -81,34 +108,34 @@ class Dns:
         """The answers to all questions; they wait for one another in no order but ours."""
         loop = asyncio.get_running_loop()
         with ExitStack() as stack:
-            asked: list[tuple[dns.message.QueryMessage, socket.socket]] = []
+            asked: list[tuple[_Question, socket.socket]] = []
             for kind in _TYPES:
-                query = dns.message.make_query(name, kind, use_edns=0, payload=_DATAGRAM)
+                question = _Question(secrets.randbits(16), name, kind)
                 sock = stack.enter_context(self._socket(socket.SOCK_DGRAM))
                 await loop.sock_connect(sock, self._at)
-                sock.send(query.to_wire())
-                asked.append((query, sock))
-            return [_addresses(await self._answer(query, sock)) for query, sock in asked]
+                sock.send(question.wire())
+                asked.append((question, sock))
+            return [_addresses(await self._answer(question, sock)) for question, sock in asked]
 
-    async def _answer(self, query: dns.message.QueryMessage, sock: socket.socket) -> dns.message.Message:
+    async def _answer(self, question: _Question, sock: socket.socket) -> dns.message.QueryMessage:
         """The first datagram that answers this very question; any other may be forged."""
         loop = asyncio.get_running_loop()
         while True:
-            answer = _read(await loop.sock_recv(sock, 1 << 16), query)
+            answer = question.answered_by(await loop.sock_recv(sock, _MOST_BYTES))
             if answer is not None:
-                return await self._whole(query) if answer.flags & dns.flags.TC else answer
+                return await self._whole(question) if answer.flags & dns.flags.TC else answer
 
-    async def _whole(self, query: dns.message.QueryMessage) -> dns.message.Message:
+    async def _whole(self, question: _Question) -> dns.message.QueryMessage:
         """The same question over TCP."""
         loop = asyncio.get_running_loop()
         with self._socket(socket.SOCK_STREAM) as sock:
             await loop.sock_connect(sock, self._at)
-            wire = query.to_wire()
+            wire = question.wire()
             await loop.sock_sendall(sock, len(wire).to_bytes(2) + wire)
             size = int.from_bytes(await _exactly(sock, 2))
             if size > _MOST_BYTES:
                 raise _NoAnswerError
-            answer = _read(await _exactly(sock, size), query)
+            answer = question.answered_by(await _exactly(sock, size))
         if answer is None or answer.flags & dns.flags.TC:
             raise _NoAnswerError
         return answer
@@ -130,18 +157,9 @@ async def _exactly(sock: socket.socket, size: int) -> bytes:
     return data
 
 
-def _read(data: bytes, query: dns.message.Message) -> dns.message.Message | None:
-    """The answer to this question, None where it is none."""
-    try:
-        answer = dns.message.from_wire(data)
-        return answer if query.is_response(answer) else None
-    except (dns.exception.DNSException, ValueError):
-        return None
-
-
-def _addresses(answer: dns.message.Message) -> tuple[Address, ...]:
+def _addresses(answer: dns.message.QueryMessage) -> tuple[Address, ...]:
     """The addresses at the end of the chain of names; none where the name or the type is not there."""
     if answer.rcode() not in (dns.rcode.NOERROR, dns.rcode.NXDOMAIN):
         raise _NoAnswerError
-    found = cast("dns.message.QueryMessage", answer).resolve_chaining().answer
+    found = answer.resolve_chaining().answer if answer.answer else ()
     return tuple(ip_address(str(each)) for each in cast("Iterable[object]", found or ()))
