@@ -25,6 +25,8 @@ from fcntl import ioctl
 from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
+from matrix import resolution
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -133,6 +135,7 @@ def enter() -> None:
         raise WorldError(_refused("mount --make-rprivate /", root=root))
     try:
         _furnish()
+        resolution.point_here()
     except OSError as error:
         raise WorldError(f"the new network namespace cannot be set up: {error}") from error
     if way := leads_out():

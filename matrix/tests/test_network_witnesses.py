@@ -11,6 +11,7 @@ from matrix import world
 from matrix.evidence import Acted, Attempted, Nothing, Seen
 from matrix.meeting import Meeting
 from matrix.tests.network_samples import ground
+from matrix.witnesses import routed, udp
 from matrix.witnesses.contract import Unplantable
 
 
@@ -73,7 +74,7 @@ class TestListeners:
 
     def test_a_dead_listener_is_blind(self, plant, name, asked, leave):
         witness, _ = plant(name, **asked)
-        (witness.socket if name == "udp" else witness.listener).close()
+        (witness.ear.socket if name == "udp" else witness.listener).close()
         assert witness.check()
 
 
@@ -91,6 +92,44 @@ def test_a_protocol_that_the_kernel_lacks_is_unplantable(plant):
 def test_an_address_that_is_not_ours_is_unplantable(plant):
     with pytest.raises(Unplantable, match=r"192\.0\.2\.7"):
         plant("udp", bind="192.0.2.7")
+
+
+def test_an_address_is_routed_here_in_a_world_alone(plant, monkeypatch):
+    monkeypatch.setattr(routed.world, "leads_out", lambda: "a route on eth0")
+    for name in ("tcp", "udp"):
+        with pytest.raises(Unplantable, match=r"192\.0\.2\.7 is routed here only in a network world"):
+            plant(name, bind="192.0.2.7", route=True)
+
+
+def test_two_arms_share_a_port_and_each_sees_its_own(plant):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        free = probe.getsockname()[1]
+    first, told = plant("udp", port=free)
+    second, _ = plant("udp", port=free)
+    send(socket.SOCK_DGRAM, ("127.0.0.1", free), told["token"].encode())
+    assert second.look(None) == Nothing()
+    assert isinstance(first.look(None), Seen)
+    first.ear.leave()
+    assert second.check() == ""
+    second.ear.leave()
+    first.ear = second.ear = None
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as later:
+        later.bind(("127.0.0.1", free))
+
+
+def far_and_wide(place):
+    """In a world: whether a witness at that place hears itself, and a datagram from the loopback."""
+    ear = udp.Ear(place, 5353)
+    ear.speak("own")
+    return ear.hears("own")
+
+
+@pytest.mark.parametrize("place", ["224.0.0.251", udp.BROADCAST])
+def test_groups_and_broadcasts_are_heard_on_the_world_s_loopback(place):
+    if not isinstance(world.standing(), world.Possible):
+        pytest.skip("no network world here")
+    assert world.call(far_and_wide, place)
 
 
 def test_a_removed_path_makes_a_unix_witness_blind(plant):

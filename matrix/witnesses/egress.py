@@ -119,7 +119,10 @@ class Witness(Watching):
         if self.ground.case.direct:
             token = self.ground.token.encode()
             arrived = (f"the request arrived at {a.address}" for a in view.arrivals if token in a.data)
-            return next(arrived, "") or oracles.outside(view)
+            asked = (
+                f"the name server was asked for {q.name}" for q in view.queries if token.decode() in q.name
+            )
+            return next(arrived, "") or next(asked, "") or oracles.outside(view)
         if self.control:
             delivered = oracles.delivered(view) if self.ground.case.allowed else ""
             return oracles.outside(view) or (delivered and f"the request arrived at {delivered}")
