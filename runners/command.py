@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
+from runners.allow_all import beside, decisions
 from runners.contract import (
     Channel,
     Expressible,
@@ -15,6 +16,7 @@ from runners.contract import (
     Launch,
     Missing,
     Policy,
+    Running,
 )
 from runners.local import Local, find
 
@@ -68,6 +70,11 @@ class Runner(Local):
                 "description": 'What gives one variable, with "{name}" and "{value}"; stands in argv at '
                 '"{grant}". Without it, granted variables are in the launcher\'s environment.',
             },
+            "rules": {
+                "enum": ["none"],
+                "description": 'The rules of the proxy beside the command. "none": it allows '
+                "everything, as do the decisions. Left out, there is no proxy.",
+            },
         },
     }
 
@@ -78,6 +85,8 @@ class Runner(Local):
             raise ValueError(problem)
         if "channels" in options:
             self.channels = frozenset(Channel(name) for name in options["channels"])
+        if "rules" in options:
+            self.channels |= beside.CHANNELS
 
     def find(self, identity: Identity) -> Found | Missing:
         """The launcher, and what it says of itself."""
@@ -110,6 +119,15 @@ class Runner(Local):
             workspace = element.replace("{workspace}", str(policy.workspace))
             filled += spliced.get(element, (workspace,))
         return tuple(filled)
+
+    def start(self, launch: Launch) -> Running:
+        """The template; where the rules say so, beside a proxy that allows everything. Raises StartError."""
+        start = super().start
+        return beside.start(launch, start) if "rules" in self.options else start(launch)
+
+    def decide(self, question: str, facts: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Everything is fine: the only rules there can be are none."""
+        return decisions.decide(question, facts)
 
     def environment(self, launch: Launch) -> Mapping[str, str]:
         """The caller's alone where the template grants variables in its own words."""
@@ -146,3 +164,6 @@ def _contradictions(template: tuple[str, ...], options: Mapping[str, Any]) -> It
     for option in ("hide", "protect", "grant"):
         if options.get(option) and f"{{{option}}}" not in template:
             yield f'options.{option} is never used: put "{{{option}}}" into options.argv'
+    carried = beside.CHANNELS.intersection(options.get("channels", ()))
+    if carried and "rules" not in options:
+        yield f'options.channels: {min(carried)} needs a proxy and its rules: add options.rules = "none"'
