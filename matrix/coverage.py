@@ -159,7 +159,7 @@ def _means(case: Case) -> Iterator[Problem]:
 
 def _says_one_thing(case: Case, step: Step) -> Iterator[Problem]:
     expect = step.expect
-    said = [word for word in ("allow", "deny", "error") if getattr(expect, word)]
+    said = [word for word in sorted({"allow", "deny", "error"}) if getattr(expect, word)]
     if not said and not step.change_refused:
         do = "add one of allow, deny, error"
         yield _problem("no-expectation", case, "expect does not say what comes of it", do)

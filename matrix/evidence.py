@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -25,7 +26,7 @@ class Refused:
     @property
     def line(self) -> str:
         """The first line of what came with it, shortened: an answer's status, say."""
-        return self.text.strip().partition("\n")[0].strip()[:120]
+        return re.sub(r"^\[Errno -?\d+\] ", "", self.text.strip()).partition("\n")[0].strip()[:120]
 
 
 @dataclass(frozen=True, kw_only=True)

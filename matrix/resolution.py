@@ -34,8 +34,11 @@ def switched(text: str) -> str:
 
 
 def _cover(path: Path, text: str) -> None:
-    """Bind a file with that text over the path, following links; its own name is gone at once."""
-    if not path.exists():
+    """Bind a file with that text over the path, following links; its own name is gone at once.
+
+    In a world inside a world it lies there already, and nothing can be bound over a file without a name.
+    """
+    if not path.exists() or (path.is_file() and path.read_text(errors="replace") == text):
         return
     with tempfile.NamedTemporaryFile("w") as file:
         file.write(text)
