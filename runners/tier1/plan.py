@@ -23,7 +23,7 @@ from runners.tier1.seccomp import programs
 HERE = Path(__file__).parent
 LAUNCHER = HERE / "launcher"
 
-PROTECTIONS = ("descriptors", "environment", "filters", "pins", "strangers", "terminal")
+PROTECTIONS = ("descriptors", "devices", "environment", "filters", "pins", "strangers", "terminal")
 """What the launcher adds to bwrap; each can be left out, to see what it keeps."""
 
 

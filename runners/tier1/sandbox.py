@@ -29,9 +29,6 @@ RUNTIME = (
 )
 """What programs need of the host's /etc, shown where it is there: the loader's cache, public certificates."""
 
-DEVICES = ("null", "zero", "full", "random", "urandom", "tty")
-"""What bwrap's /dev has of the host's. They are the host's own files: who owns them must not change them."""
-
 SECRETIVE = (
     *("acpi", "asound", "config.gz", "kallsyms", "kcore", "keys", "key-users", "kmsg", "kpagecgroup"),
     *("kpagecount", "kpageflags", "latency_stats", "pagetypeinfo", "sched_debug", "scsi", "slabinfo"),
@@ -76,7 +73,7 @@ def first(policy: Policy, shown: View, present: Mapping[str, bool], empty: Path)
     for target, name in shown.links:
         yield ("--symlink", target, name)
     yield from _proc(present, empty)
-    yield from _dev()
+    yield ("--dev", "/dev")
     yield ("--tmpfs", "/tmp")  # noqa: S108 - a private one, inside
     for path in policy.shown:
         yield ("--ro-bind", str(path), str(path))
@@ -107,9 +104,3 @@ def _proc(present: Mapping[str, bool], empty: Path) -> Iterator[Group]:
             case False:
                 yield ("--ro-bind", str(empty), path)
     yield ("--remount-ro", "/proc")
-
-
-def _dev() -> Iterator[Group]:
-    yield ("--dev", "/dev")
-    for name in DEVICES:
-        yield ("--remount-ro", f"/dev/{name}")

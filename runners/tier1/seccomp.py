@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+from collections.abc import Iterable
 
 import pyseccomp as libseccomp  # pyright: ignore[reportMissingTypeStubs]
 
@@ -52,6 +53,17 @@ NAMESPACES = {
     "CLONE_NEWNET": 0x40000000,
 }
 
+BITS = {"S_ISUID": 0o4000, "S_ISGID": 0o2000}
+"""Bits of a file's mode that nothing inside may set: what is left in the workspace would run as its owner."""
+
+CHMODS = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "mknod": 1, "mknodat": 2}
+"""Calls that set a mode → which argument it is."""
+
+OPENS = {"open": 1, "openat": 2}
+"""Calls that set a mode, the argument after this one, where these flags ask for a new file."""
+
+_CREATING = (os.O_CREAT, os.O_TMPFILE & ~os.O_DIRECTORY)
+_IN_MEMORY = ("clone3", "openat2")  # their flags cannot be looked at; a libc falls back to the older call
 _LAST_FAMILY = 45  # AF_MCTP, Linux 6.18; a number above it is refused whatever it stands for
 _LAST_CALL = 1024  # above every number of today's tables
 _LOW_HALF = 0xFFFFFFFF
@@ -84,21 +96,37 @@ def refusals() -> libseccomp.SyscallFilter:
     made = libseccomp.SyscallFilter(libseccomp.ALLOW)
     made.set_attr(libseccomp.Attr.ACT_BADARCH, libseccomp.KILL_PROCESS)
     no = libseccomp.ERRNO(errno.EPERM)
-    for name in REFUSED:
-        if (number := libseccomp.resolve_syscall(libseccomp.Arch.NATIVE, name)) >= 0:
-            made.add_rule(no, number)
-    made.add_rule(libseccomp.ERRNO(errno.ENOSYS), "clone3")  # its flags lie in memory; the libc takes clone
+    for name in _here(REFUSED):
+        made.add_rule(no, name)
+    for name in _here(_IN_MEMORY):
+        made.add_rule(libseccomp.ERRNO(errno.ENOSYS), name)
     for call in ("socket", "socketpair"):
         made.add_rule(no, call, libseccomp.Arg(0, libseccomp.GT, _LAST_FAMILY))  # with any upper half too
         for family in sorted({*range(_LAST_FAMILY + 1)} - {*FAMILIES.values()}):
             made.add_rule(no, call, libseccomp.Arg(0, libseccomp.EQ, family))
     for request in REQUESTS.values():
         made.add_rule(no, "ioctl", libseccomp.Arg(1, libseccomp.MASKED_EQ, _LOW_HALF, request))
+    _keep_modes(made, no)
     for flag in NAMESPACES.values():
         made.add_rule(no, "unshare", libseccomp.Arg(0, libseccomp.MASKED_EQ, flag, flag))
         if flag != _CLONE_NEWTIME:
             made.add_rule(no, "clone", libseccomp.Arg(0, libseccomp.MASKED_EQ, flag, flag))
     return made
+
+
+def _keep_modes(made: libseccomp.SyscallFilter, no: int) -> None:
+    for bit in BITS.values():
+        for name in _here(CHMODS):
+            made.add_rule(no, name, libseccomp.Arg(CHMODS[name], libseccomp.MASKED_EQ, bit, bit))
+        for name in _here(OPENS):
+            mode = libseccomp.Arg(OPENS[name] + 1, libseccomp.MASKED_EQ, bit, bit)
+            for flag in _CREATING:
+                made.add_rule(no, name, libseccomp.Arg(OPENS[name], libseccomp.MASKED_EQ, flag, flag), mode)
+
+
+def _here(names: Iterable[str]) -> list[str]:
+    """Those that libseccomp knows and this machine has."""
+    return [name for name in names if libseccomp.resolve_syscall(libseccomp.Arch.NATIVE, name) >= 0]
 
 
 def _exported(made: libseccomp.SyscallFilter) -> bytes:

@@ -15,6 +15,7 @@ import signal
 import sys
 from typing import Any, Collection, Mapping
 
+import devices
 import guards
 import strangers
 import terminal
@@ -31,6 +32,8 @@ def main() -> None:
     if "descriptors" not in lacks:
         close_all_but({0, 1, 2, *kept})
     try:
+        if "devices" not in lacks:
+            devices.keep()
         arguments, guarded = asked(plan)
     except guards.Declined as why:
         print("tier1: declined: %s" % why, file=sys.stderr)

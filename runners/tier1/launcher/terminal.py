@@ -53,7 +53,7 @@ def run(start: Callable[[], object]) -> NoReturn:
         status = relay(child, master, waking[0], given, typed=foreground)
     finally:
         if foreground:
-            termios.tcsetattr(0, termios.TCSADRAIN, before)
+            termios.tcsetattr(0, termios.TCSAFLUSH, before)  # what the command made it answer goes nowhere
     end_as(status)
 
 
