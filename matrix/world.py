@@ -5,7 +5,7 @@ and mount namespace. As root nothing else changes. An ordinary account needs a u
 around it, in which set-uid launchers do not work; so there only the process that runs world rows
 goes in (`call`). The machine's own network is never changed.
 
-Sources: namespaces(7), user_namespaces(7), netdevice(7), rtnetlink(7).
+Sources: namespaces(7), user_namespaces(7), netdevice(7).
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Literal, ParamSpec, TypeVar
 
 from matrix import resolution
+from matrix.netlink import add_address
+from runners.ways_out import leads_out
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -53,9 +55,6 @@ LINK_LOCAL = "fe80::65:6d"
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
-_RTM_NEWADDR, _RTM_DELADDR, _NLMSG_ERROR = 20, 21, 2
-_NLM_F_REQUEST, _NLM_F_ACK, _NLM_F_CREATE = 1, 4, 0x400
-_IFA_ADDRESS, _IFA_LOCAL, _IFA_F_NODAD = 1, 2, 2
 
 
 class WorldError(Exception):
@@ -183,60 +182,6 @@ def _furnish() -> None:
 def _all_groups() -> bool:
     """Whether every group exists here; in a user namespace only the mapped one does."""
     return Path("/proc/self/gid_map").read_text().split()[2] == "4294967295"
-
-
-def add_address(address: str, prefix: int, interface: str = "lo") -> None:
-    """Give an interface of this network namespace an address. Raises OSError."""
-    _change_address(_RTM_NEWADDR, address, prefix, interface)
-
-
-def drop_address(address: str, prefix: int, interface: str = "lo") -> None:
-    """Take an address from an interface of this network namespace. Raises OSError."""
-    _change_address(_RTM_DELADDR, address, prefix, interface)
-
-
-def _change_address(request: int, address: str, prefix: int, interface: str) -> None:
-    packed = ipaddress.ip_address(address).packed
-    family = socket.AF_INET6 if len(packed) == 16 else socket.AF_INET  # noqa: PLR2004 - bytes of IPv6
-    body = struct.pack("=BBBBi", family, prefix, _IFA_F_NODAD, 0, socket.if_nametoindex(interface))
-    for kind in (_IFA_LOCAL, _IFA_ADDRESS):
-        body += struct.pack("=HH", 4 + len(packed), kind) + packed
-    flags = _NLM_F_REQUEST | _NLM_F_ACK | (_NLM_F_CREATE if request == _RTM_NEWADDR else 0)
-    header = struct.pack("=IHHII", 16 + len(body), request, flags, 1, 0)
-    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE) as netlink:
-        netlink.settimeout(2)
-        netlink.send(header + body)
-        _, kind, _, _, _, code = struct.unpack_from("=IHHIIi", netlink.recv(4096))
-    if kind == _NLMSG_ERROR and code:
-        raise OSError(-code, os.strerror(-code), address)
-
-
-def leads_out() -> str:
-    """The first route by which a packet could leave this network namespace; empty when there is none.
-
-    Loopback alone is no way out. Whoever runs rows that need the world asks this first.
-    """
-    for line in _lines("/proc/self/net/route")[1:]:
-        interface, destination, gateway, *_ = line.split()
-        if interface != "lo":
-            return f"IPv4 route {_dotted(destination)} by {_dotted(gateway)} on {interface}"
-    for line in _lines("/proc/self/net/ipv6_route"):
-        fields = line.split()
-        if fields[-1] != "lo":
-            return f"IPv6 route {fields[0]}/{int(fields[1], 16)} on {fields[-1]}"
-    return ""
-
-
-def _dotted(hexadecimal: str) -> str:
-    return str(ipaddress.IPv4Address(int(hexadecimal, 16).to_bytes(4, sys.byteorder)))
-
-
-def _lines(path: str) -> list[str]:
-    """The lines of a kernel table; none where the kernel was built without it."""
-    try:
-        return Path(path).read_text().splitlines()
-    except FileNotFoundError:
-        return []
 
 
 def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from matrix import world
+from matrix import netlink, world
 from matrix.evidence import Acted, Attempted, Nothing, Seen
 from matrix.meeting import Meeting
 from matrix.tests.network_samples import ground
@@ -240,7 +240,7 @@ def addresses(directory):
     witness = module.Witness(ground(Path(directory)))
     address = witness.plant().told["address"]
     before, fine = witness.look(None), witness.check()
-    world.add_address(address, 128)
+    netlink.add_address(address, 128)
     after = witness.look(None)
     witness.close()
     return before, fine, after, module._has(witness.packed)

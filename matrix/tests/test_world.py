@@ -9,6 +9,7 @@ import pytest
 
 from matrix import locate, world
 from matrix.tests import network_samples
+from runners import ways_out
 
 ULA = "fd" + "0" * 30
 HEAD = "Iface\tDestination\tGateway\tFlags\n"
@@ -27,14 +28,14 @@ def possible():
 def tables(monkeypatch):
     """Kernel tables of our own."""
     given = {"route": HEAD, "ipv6_route": ""}
-    monkeypatch.setattr(world, "_lines", lambda path: given[path.rpartition("/")[2]].splitlines())
+    monkeypatch.setattr(ways_out, "_lines", lambda path: given[path.rpartition("/")[2]].splitlines())
     return given
 
 
 def test_loopback_alone_is_no_way_out(tables):
     tables["route"] += "lo\t0000007F\t00000000\t0001\n"
     tables["ipv6_route"] = f"{'0' * 32} 00 {'0' * 32} 00 {'0' * 32} ffffffff 1 0 00200200       lo\n"
-    assert world.leads_out() == ""
+    assert ways_out.leads_out() == ""
 
 
 @pytest.mark.parametrize(
@@ -47,7 +48,7 @@ def test_loopback_alone_is_no_way_out(tables):
 )
 def test_any_other_route_is_one(tables, table, line, told):
     tables[table] += line
-    assert world.leads_out().startswith(told)
+    assert ways_out.leads_out().startswith(told)
 
 
 class Libc:
@@ -64,6 +65,7 @@ def alone(monkeypatch):
     monkeypatch.setattr(world.os, "listdir", lambda _: ["1"])
     for name in ("_furnish", "_write"):
         monkeypatch.setattr(world, name, lambda *_: None)
+    monkeypatch.setattr(world.resolution, "point_here", lambda: None)
     return lambda answer: monkeypatch.setattr(world.ctypes, "CDLL", lambda *_, **__: Libc(answer))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
-from matrix import world
+from matrix import netlink
 from matrix.evidence import Attempted, Nothing, Seen, Sighting
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 
@@ -39,9 +39,9 @@ class Witness(Watching):
         own = PREFIX + bytes.fromhex(self.ground.twin_token[2:26])
         address = str(ipaddress.IPv6Address(own))
         try:
-            world.add_address(address, 128, self.interface)
+            netlink.add_address(address, 128, self.interface)
             shown = _has(own)
-            world.drop_address(address, 128, self.interface)
+            netlink.drop_address(address, 128, self.interface)
         except OSError as error:
             return f"{self.interface} takes no address: {error.strerror}"
         return "" if shown else f"an address of our own does not show on {self.interface}"
@@ -49,7 +49,7 @@ class Witness(Watching):
     def close(self) -> None:
         """Take the address away again."""
         if _has(self.packed):
-            world.drop_address(str(ipaddress.IPv6Address(self.packed)), 128, self.interface)
+            netlink.drop_address(str(ipaddress.IPv6Address(self.packed)), 128, self.interface)
 
 
 def _has(packed: bytes) -> bool:
