@@ -26,7 +26,7 @@ UPGRADE += "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ=="
 
 
 def attempt(target):
-    """Take the steps in turn; the last one's answer is the attempt's. What was told last stands first."""
+    """Take the steps in turn, to the last or to one that got out. What was told last stands first."""
     told, line, refusal, neighbour = [], None, None, ""
     for number, step in enumerate(target.steps):
         neighbour = (target.meet(str(number)) if number else target.meet()) or neighbour
@@ -37,11 +37,13 @@ def attempt(target):
         client, refusal = Client(target, step["request"], marker, neighbour), None
         try:
             client.ask(line if step.get("keep") else None, step["step"], told)
+            if step["step"] == FORBIDDEN:
+                break  # a later refusal would hide it
         except OSError as error:
             if error.errno is None:
                 raise  # its own deadline, which is no refusal
             refusal = error
-            if step["step"] != FORBIDDEN:
+            if step["step"] == LISTED:
                 break
         line = client.line
     if refusal:
@@ -70,7 +72,7 @@ class Client:
     def ask(self, kept, word, told):
         """Ask, on a kept connection or a new one; `told` takes what is answered. OSError for a refusal."""
         self.told = told
-        self.target.step(word if self.other else "proxy")  # not to reach a neighbour's is an answer too
+        self.target.step(word if self.other else "proxy")  # not reaching a neighbour's is an answer
         self.line = kept or self.dial()
         self.line.end = time.monotonic() + PATIENCE
         self.target.step(word)
@@ -104,9 +106,8 @@ class Client:
 
     def message(self, first, host, more="X-Marker: $MARKER"):
         """A request with the marker in it. A Host header of the row stands in place of ours."""
-        given = self.request.get("headers", {})
-        lines = [first, *([] if "Host" in given else ["Host: " + host]), more]
-        lines += ["%s: %s" % pair for pair in given.items()]
+        given = dict({"Host": host}, **self.request.get("headers", {}))
+        lines = [first, *("%s: %s" % pair for pair in given.items()), more]
         return self.fill("\r\n".join(lines) + "\r\n\r\n" + self.request.get("body", ""))
 
     def connect(self, place, tls, inside):
@@ -203,36 +204,35 @@ class Line:
         """One answer, whole; without a body where the request allows none. OSError for a refusal."""
         while b"\r\n\r\n" not in self.read and len(self.read) < MOST:
             if self.read and not self.read.startswith(b"HTTP/"[: len(self.read)]):
-                return self.anything()  # no HTTP at all: what a tunnel may carry
+                self.anything()  # no HTTP at all: what a tunnel may carry
+                return
             if not self.more():
                 raise ConnectionResetError(errno.ECONNRESET, "closed without a status: " + shown(self.read))
         head, _, self.read = self.read.partition(b"\r\n\r\n")
         line, _, _ = shown(head).partition("\r\n")
         number = int("0" + re.sub(r"^\S+ (\d*).*", r"\1", line))
-        empty = number in (101, 204, 304) or number < 200 or (bodiless and number < 300)
+        empty = number in (204, 304) or number < 200 or (bodiless and number < 300)
         self.told.insert(0, shown(head + b"\r\n\r\n" + (b"" if empty else self.body(head.lower()))))
         if number == 101:
-            return self.anything()  # the first frame
-        if 100 <= number < 200:
-            return self.answer(bodiless=bodiless)
-        if not 100 <= number < 400:
+            self.anything()  # the first frame
+        elif 100 <= number < 200:
+            self.answer(bodiless=bodiless)
+        elif not 200 <= number < 400:
             raise PermissionError(errno.EACCES, line)
-        return None
 
     def body(self, head):
         """The body by its length, by chunks, or up to the end, which is also where patience ends."""
         length = re.search(rb"\r\ncontent-length:[ \t]*(\d+)", head)
         chunked = re.search(rb"\r\ntransfer-encoding:[^\r]*chunked", head)
-        wanted = int(length[1]) if length else MOST
-        while len(self.read) < min(wanted, MOST):
-            if chunked and b"0\r\n\r\n" in self.read:
-                wanted = self.read.index(b"0\r\n\r\n") + 5
-                break
+        ended = chunked or b"\r\nconnection: close" in head or head.startswith(b"http/1.0")
+        wanted = int(length[1]) if length else MOST if ended else 0
+        while len(self.read) < min(wanted, MOST) and not (chunked and b"0\r\n\r\n" in self.read):
             try:
                 if not self.more():
                     break
             except socket.timeout:
                 break  # what has come is told all the same
+        wanted = self.read.find(b"0\r\n\r\n") + 5 if chunked and b"0\r\n\r\n" in self.read else wanted
         body, self.read = self.read[:wanted], self.read[wanted:]
         return body
 

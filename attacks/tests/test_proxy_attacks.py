@@ -183,6 +183,12 @@ class TestSteps:
         assert facts["trace"].index("200 OK") < facts["trace"].index("403 Forbidden")
         assert f"X-Marker: {TOKEN}.2".encode() in proxy.asked[1]
 
+    def test_a_forbidden_step_that_gets_out_ends_it(self, proxy):
+        said, _, steps = ask(
+            ("forbidden", {"get": "http://b.test/"}), ("forbidden", {"get": "http://a.test/"})
+        )
+        assert (said, steps) == ("acted", ["proxy", "forbidden"])
+
     def test_a_listed_step_that_is_refused_ends_it(self, proxy):
         proxy.answer = lambda _: NO
         said, _, steps = ask(("listed", {"get": "http://a.test/"}), ("forbidden", {"get": "http://a.test/"}))
@@ -193,7 +199,7 @@ class TestSteps:
         assert (proxy.guests, len(proxy.asked)) == (1, 2)
 
     def test_a_kept_tunnel_carries_one_more(self, proxy):
-        ask(("listed", {"connect": "a.test:443"}), ("forbidden", {"connect": "a.test:443"}, "keep"))
+        ask(("listed", {"connect": "a.test:443"}), ("listed", {"connect": "a.test:443"}, "keep"))
         assert [head.split()[0] for head in proxy.asked] == [b"CONNECT", b"GET", b"GET"]
 
     def test_the_harness_is_met_before_each(self, proxy, monkeypatch):
