@@ -66,6 +66,8 @@ def _strict(launch: Launch) -> Iterator[tuple[str, ...]]:
     yield ("--proc", "/proc")
     yield ("--dev", "/dev")
     yield ("--tmpfs", "/tmp")  # noqa: S108 - a private one, inside
+    for path in map(str, launch.policy.shown):
+        yield ("--ro-bind", path, path)
     yield ("--bind", workspace, workspace)
     yield ("--chdir", workspace)
 

@@ -27,9 +27,9 @@ class Runner(Local):
     """An argv template.
 
     `{workspace}` is replaced inside every element. `{command}`, alone in its element, is replaced
-    by the command's own elements, anywhere. `{hide}`, `{protect}` and `{grant}`, alone in theirs,
-    are replaced by the options of that name, once for every hidden path, protected path and
-    granted variable, with `{path}`, or `{name}` and `{value}`, filled in.
+    by the command's own elements, anywhere. `{hide}`, `{protect}`, `{show}` and `{grant}`, alone in
+    theirs, are replaced by the options of that name, once for every hidden path, protected path,
+    shown path and granted variable, with `{path}`, or `{name}` and `{value}`, filled in.
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = {
@@ -64,6 +64,11 @@ class Runner(Local):
                 **_TEMPLATE,
                 "description": 'What makes one path read-only, with "{path}"; stands in argv at "{protect}". '
                 "An empty list says that protection is asked for and not done.",
+            },
+            "show": {
+                **_TEMPLATE,
+                "description": 'What makes one path beside the workspace readable, with "{path}"; stands in argv '
+                'at "{show}". Left out, the programs that some rows start may be missing inside.',
             },
             "grant": {
                 **_TEMPLATE,
@@ -109,6 +114,7 @@ class Runner(Local):
             "{command}": launch.command,
             "{hide}": self._paths("hide", policy.hidden),
             "{protect}": self._paths("protect", policy.protected),
+            "{show}": self._paths("show", policy.shown),
             "{grant}": _fill(
                 self.options.get("grant", ()),
                 ({"{name}": name, "{value}": value} for name, value in policy.environment.items()),
@@ -158,10 +164,10 @@ def _contradictions(template: tuple[str, ...], options: Mapping[str, Any]) -> It
     if "{command}" not in template:
         yield 'options.argv has no element "{command}": put it, alone, where the command belongs'
     for element in template:
-        for word in ("{command}", "{hide}", "{protect}", "{grant}"):
+        for word in ("{command}", "{hide}", "{protect}", "{show}", "{grant}"):
             if word in element and word != element:
                 yield f"options.argv: {word} must stand alone in its element, not in {element!r}"
-    for option in ("hide", "protect", "grant"):
+    for option in ("hide", "protect", "show", "grant"):
         if options.get(option) and f"{{{option}}}" not in template:
             yield f'options.{option} is never used: put "{{{option}}}" into options.argv'
     carried = beside.CHANNELS.intersection(options.get("channels", ()))

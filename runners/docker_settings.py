@@ -125,6 +125,8 @@ def keywords(asked: Sequence[Setting]) -> dict[str, Any]:
 
 def _workspace(launch: Launch) -> Iterator[Setting]:
     workspace = launch.policy.workspace
+    for path in launch.policy.shown:
+        yield _bind(path, path, read_only=True)
     yield _bind(workspace, workspace)
     yield Setting(flag="--workdir", value=str(workspace), keyword="working_dir", meaning=str(workspace))
     yield from _given(launch.policy.environment)

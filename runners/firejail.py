@@ -81,12 +81,19 @@ def _strict(launch: Launch) -> Iterator[tuple[str, ...]]:
     yield from _kept(launch)
     yield (f"--whitelist={workspace}",)
     yield ("--whitelist=/run/nothing",)  # with one entry, none of /run's own are left
+    for path in launch.policy.shown:
+        yield (f"--whitelist={path}",)
     yield (f"--private-cwd={workspace}",)
     if launch.identity.root:
         yield ("--read-only=/",)  # for a user it would undo --noroot, silently
+    for path in launch.policy.shown:
+        yield (f"--read-only={path}",)
+    above = {f"/{path.parts[1]}" for path in launch.policy.shown}  # emptied by the whitelist already
     for path in top_level():
-        if path not in _OWN:
-            yield (f"--read-only={path}",) if path in _NEEDED else (f"--blacklist={path}",)
+        if path in _NEEDED:
+            yield (f"--read-only={path}",)
+        elif path not in _OWN | above:
+            yield (f"--blacklist={path}",)
     yield _writable(launch)
 
 

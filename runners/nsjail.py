@@ -64,7 +64,7 @@ class Runner(Local):
     def express(self, policy: Policy) -> Expressible | Inexpressible:
         """Mounts over the path, after the workspace's own; a colon parts the words of a mount."""
         if self.options["mode"] != "open":
-            for path in (policy.workspace, *policy.hidden, *policy.protected):
+            for path in (policy.workspace, *policy.shown, *policy.hidden, *policy.protected):
                 if ":" in str(path):
                     return Inexpressible(f"a path with a colon in a mount's source:target: {path.name}")
         return Expressible()
@@ -107,6 +107,8 @@ def _strict(launch: Launch) -> Iterator[tuple[str, ...]]:
     for device in ("null", "zero", "urandom"):
         yield ("--bindmount_ro", f"/dev/{device}")
     yield ("--tmpfsmount", "/tmp")  # noqa: S108 - a private one, inside
+    for path in launch.policy.shown:
+        yield ("--bindmount_ro", str(path))
     yield from _workspace(launch)
     yield ("--iface_no_lo",)
     yield from _NO_LIMITS

@@ -85,6 +85,8 @@ def _orders(launch: Launch) -> Iterator[str]:
         yield from ("show", path)
     for target, name in shown.links:
         yield from ("link", target, name)
+    for path in launch.policy.shown:
+        yield from ("show", str(path))
     for path in launch.policy.protected:
         yield from ("protect", str(path))
     for source, path in covered(launch):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shutil
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -164,6 +165,27 @@ def together(bench: Bench, adds: frozenset[str]) -> str:
     return "" if b"second" in seen.output and _up(ended) else f"{seen} {ended}"
 
 
+def shown(bench: Bench, adds: frozenset[str]) -> str:
+    """A folder beside the workspace is there under its own name, and cannot be changed."""
+    folder = bench.run / "programs"
+    folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)
+    program, made = folder / "program", folder / "made"
+    program.write_text("it is shown")
+    own(folder, bench.identity)
+    inside = (
+        f"print(open({str(program)!r}).read())\n"
+        f"try: open({str(made)!r}, 'w')\nexcept OSError: print('closed')"
+    )
+    try:
+        ended = bench.see(inside, policy=bench.policy(shown=(folder,)))
+        if b"it is shown" not in ended.output:
+            return f"a shown file cannot be read: {ended}"
+        return "a shown folder was changed" if made.exists() or b"closed" not in ended.output else ""
+    finally:
+        shutil.rmtree(folder)
+
+
 def masks(bench: Bench, adds: frozenset[str]) -> str:
     """What is hidden cannot be read, what is protected cannot be changed; the rest of the workspace can."""
     hidden, protected, beside = (bench.workspace / name for name in ("hidden", "protected", "beside"))
@@ -187,4 +209,15 @@ for path, mode in (({str(hidden)!r}, "r"), ({str(protected)!r}, "w"), ({str(besi
     return "" if protected.read_text() == "content of protected" else "what was protected was changed"
 
 
-CHECKS: tuple[Check, ...] = (speaks, environment, much, workspace, ends, terminal, wrapper, together, masks)
+CHECKS: tuple[Check, ...] = (
+    speaks,
+    environment,
+    much,
+    workspace,
+    ends,
+    terminal,
+    wrapper,
+    together,
+    masks,
+    shown,
+)

@@ -6,6 +6,7 @@ and leaves the new file to be looked at.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,34 @@ def test_the_command_line_is_the_golden_one(name: str, mode: str, tmp_path: Path
         folder.mkdir()
         given = runner(name, mode=mode).argv(launch(folder, identity))
         compare(f"{name}-{mode}-{identity.name}", given, folder)
+
+
+def test_what_is_shown_stands_before_the_workspace_and_is_read_only(tmp_path: Path) -> None:
+    given = launch(tmp_path)
+    given = replace(given, policy=replace(given.policy, shown=(Path("/programs"),)))
+    workspace = str(given.policy.workspace)
+    for name, words in {
+        "bubblewrap": ("--ro-bind", "/programs", "/programs"),
+        "nsjail": ("--bindmount_ro", "/programs"),
+        "firejail": ("--whitelist=/programs",),
+        "unshare": ("show", "/programs"),
+    }.items():
+        argv = runner(name, mode="strict").argv(given)
+        found = [at for at in range(len(argv)) if argv[at : at + len(words)] == words]
+        assert found, name
+        if name in {"bubblewrap", "nsjail"}:  # a workspace below it must stay writable
+            assert found[0] < argv.index(workspace), name
+    assert "--read-only=/programs" in runner("firejail", mode="strict").argv(given)
+    asked = [each.value for each in docker_settings.settings("strict", given)]
+    assert "type=bind,source=/programs,target=/programs,readonly" in asked
+
+
+def test_firejail_does_not_blacklist_what_is_above_a_shown_folder(tmp_path: Path) -> None:
+    given = launch(tmp_path)
+    for path, top in (("/opt/box", "--blacklist=/opt"), ("/var/box", "--read-only=/var")):
+        more = replace(given, policy=replace(given.policy, shown=(Path(path),)))
+        assert top in runner("firejail", mode="strict").argv(given)
+        assert (top in runner("firejail", mode="strict").argv(more)) is (top != "--blacklist=/opt")
 
 
 @pytest.mark.parametrize("mode", MODES)

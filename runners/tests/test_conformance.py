@@ -18,6 +18,7 @@ from runners.tests.conformance import (
     masks,
     much,
     reaches,
+    shown,
     speaks,
     terminal,
     together,
@@ -93,13 +94,13 @@ def test_no_sandbox_passes_all_but_what_a_sandbox_is_for() -> None:
     with bench(Unconfined({}), Identity.current()) as made:
         complaints = {check: check(made, frozenset({"CALLER"})) for check in CHECKS}
         assert reaches(made, frozenset()) == ""
-    assert {check for check, complaint in complaints.items() if complaint} == {masks}
+    assert {check for check, complaint in complaints.items() if complaint} == {masks, shown}
 
 
 DOUBLES: dict[str, tuple[str, list[Check]]] = {
     "exits 127": (
         "exit 127",
-        [speaks, environment, much, workspace, ends, terminal, wrapper, reaches, together, masks],
+        [speaks, environment, much, workspace, ends, terminal, wrapper, reaches, together, masks, shown],
     ),
     "hangs": ("exec sleep 20", [speaks]),
     "closes standard input": ('exec 0<&-; exec "$@"', [terminal]),
@@ -110,6 +111,7 @@ DOUBLES: dict[str, tuple[str, list[Check]]] = {
     "looks elsewhere": ('exec "${@//ws-1/ws-2}"', [workspace]),
     "leaves the command behind": ('"$@" & wait', [ends]),
     "hides nothing": ('exec "$@"', [masks]),
+    "keeps nothing read-only": ('exec "$@"', [shown]),
     "leaves another in its place": ('"$@" & exit', [wrapper]),
     "closes descriptors": ('exec 77<&-; exec "$@"', [reaches]),
     "clears the environment": ('exec env -i GRANTED="$GRANTED" "$@"', [reaches]),
