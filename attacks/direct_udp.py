@@ -55,8 +55,9 @@ def listener(target, place):
         inner = opened(target)
         inner.settimeout(0.2)
         inner.bind(place)
-        if place[0].startswith("2"):
-            joined = struct.pack("=4s4si", socket.inet_aton(place[0]), bytes(4), socket.if_nametoindex("lo"))
+        if place[0].startswith("224."):
+            index = socket.if_nametoindex(target.interface)
+            joined = struct.pack("=4s4si", socket.inet_aton(place[0]), bytes(4), index)
             inner.setsockopt(socket.IPPROTO_IP, socket.IP_ADD_MEMBERSHIP, joined)
     except OSError:
         return None
