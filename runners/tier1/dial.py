@@ -89,16 +89,22 @@ def prepare(sock: socket.socket) -> None:
 async def reach(
     dialler: Dialler, addresses: Sequence[Address], port: int, note: Callable[[str], None]
 ) -> socket.socket | Unreached:
-    """A connection to the first address that takes one; `note` is told each before it is dialled."""
+    """A connection to the first address that takes one.
+
+    `note` is told each in the moment before it is dialled, and may keep it from being so by an OSError.
+    """
+
+    async def attempt(address: Address) -> socket.socket:
+        note(endpoint(address, port))
+        return await dialler.dial(address, port)
+
     waiting = list(addresses[:MOST_TRIED])
     trying: set[asyncio.Task[socket.socket]] = set()
     try:
         async with asyncio.timeout(SECONDS):
             while waiting or trying:
                 if waiting:
-                    address = waiting.pop(0)
-                    note(endpoint(address, port))
-                    trying.add(asyncio.create_task(dialler.dial(address, port)))
+                    trying.add(asyncio.create_task(attempt(waiting.pop(0))))
                 done, _ = await asyncio.wait(
                     trying, timeout=HEAD_START if waiting else None, return_when=asyncio.FIRST_COMPLETED
                 )

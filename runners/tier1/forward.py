@@ -174,6 +174,6 @@ class _Exchange:
 
     async def _switch(self) -> None:
         """Bytes pass as they are, in both directions, to the server that was judged."""
-        there, back = self._down.trailing_data[0], self._up.trailing_data[0]
+        there, back = self._down.trailing_data[0] + self._visit.ahead(), self._up.trailing_data[0]
         sock = self._visit.sock
         await both(pour(sock, self._upstream, there), pour(self._upstream, sock, back))

@@ -87,6 +87,8 @@ class Opening:
                 raise _WrongError("its first message is no client hello")
             if len(message) >= _MESSAGE_HEAD:
                 whole = _MESSAGE_HEAD + int.from_bytes(message[1:_MESSAGE_HEAD])
+                if whole > MOST_BYTES:
+                    raise _WrongError(f"it is above {MOST_BYTES} bytes")
                 if len(message) >= whole:
                     return bytes(message[_MESSAGE_HEAD:whole])
         del self._unread[:begin]

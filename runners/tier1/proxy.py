@@ -7,6 +7,8 @@ names and who dials are given to it. It runs in one asyncio loop and shares noth
 from __future__ import annotations
 
 import asyncio
+import errno
+import os
 import resource
 import socket
 from collections.abc import Callable
@@ -107,7 +109,14 @@ class Proxy:
 
     async def reached(self, head: Head, addresses: tuple[Address, ...]) -> socket.socket | Unreached:
         """A connection to one of exactly these addresses; each is on record before it is dialled."""
-        return await reach(self.dialler, addresses, head.port, self.journal.dial)
+        lists, journal = self.lists, self.journal
+
+        def note(where: str) -> None:
+            if self.lists is not lists and isinstance(self.judged(Call(head, addresses)), Denial):
+                raise OSError(errno.ECANCELED, os.strerror(errno.ECANCELED))
+            journal.dial(where)
+
+        return await reach(self.dialler, addresses, head.port, note)
 
     def judged(self, call: Call) -> tuple[Address, ...] | Denial:
         """What these lists say of a call whose addresses are known."""

@@ -65,14 +65,16 @@ class Visit:
 
     async def receive(self) -> bytes:
         """What comes next, empty at the end. Raises OSError."""
-        if self._unread:
-            data, self._unread = self._unread, b""
-            return data
-        return await self._loop.sock_recv(self.sock, _CHUNK)
+        return self.ahead() or await self._loop.sock_recv(self.sock, _CHUNK)
 
     def unread(self, data: bytes) -> None:
         """These bytes come next."""
         self._unread = data + self._unread
+
+    def ahead(self) -> bytes:
+        """What has been read already and comes next."""
+        data, self._unread = self._unread, b""
+        return data
 
     async def send(self, data: bytes) -> None:
         """Send all. Raises OSError."""
