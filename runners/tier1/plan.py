@@ -85,6 +85,8 @@ def line(launch: Launch) -> Iterator[str]:
             yield from ("--allow", entry)
         for entry in policy.egress.tenant:
             yield from ("--tenant-allow", entry)
+        if not (policy.egress.manifest or policy.egress.tenant):
+            yield from ("--tenant", "/dev/null")  # a proxy, and nothing on its lists
     yield from ("--", *launch.command)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import socket
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Generator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
 from typing import Any, ClassVar
@@ -31,10 +31,10 @@ from runners.contract import (
     Running,
 )
 from runners.modes import mode_options
-from runners.process import Process, start
+from runners.process import start
 from runners.tier1.addresses import Address
 from runners.tier1.lint import decide
-from runners.tier1.plan import PROTECTIONS, line, prepare
+from runners.tier1.plan import PROTECTIONS, Prepared, line, prepare
 from runners.tier1.running import Placeholders, Proxied, Sandboxed
 from runners.tier1.serving import Serving
 from runners.unconfined import Runner as Unconfined
@@ -101,23 +101,30 @@ class Runner(local.Local):
         """Start the launcher, and the proxy where there is something to reach. Raises StartError."""
         if not self.strict:
             return self._plain.start(launch)
-        egress, placeholders = launch.policy.egress, Placeholders(launch.policy)
-        with ExitStack() as opened, ExitStack() as unless_started:
-            if egress is None:
-                process = self._launch(launch, -1, opened)
-                return Sandboxed(process, tuple(line(launch)), placeholders)
-            door, theirs = socket.socketpair()
-            opened.enter_context(door)
-            serving = Serving.start(egress, theirs, own_addresses())
-            unless_started.callback(serving.close)
-            process = self._launch(launch, door.fileno(), opened)
-            unless_started.pop_all()
-            return Proxied(process, tuple(line(launch)), placeholders, serving)
+        placeholders, argv = Placeholders(launch.policy), tuple(line(launch))
+        with self.prepared(launch) as (prepared, serving):
+            inherits = replace(launch, descriptors=(*launch.descriptors, *prepared.descriptors))
+            process = start(inherits, prepared.argv, launch.environment)
+            if serving is None:
+                return Sandboxed(process, argv, placeholders)
+            return Proxied(process, argv, placeholders, serving)
 
-    def _launch(self, launch: Launch, door: int, opened: ExitStack) -> Process:
-        prepared = prepare(launch, self.options, local.which(_program(self.options)), door, opened)
-        inherits = replace(launch, descriptors=(*launch.descriptors, *prepared.descriptors))
-        return start(inherits, prepared.argv, launch.environment)
+    @contextmanager
+    def prepared(self, launch: Launch) -> Generator[tuple[Prepared, Serving | None]]:
+        """What starts the launcher, for as long as it is being started, and the proxy, which then stays.
+
+        Raises StartError; the proxy ends with whatever is raised meanwhile.
+        """
+        bwrap, egress = local.which(_program(self.options)), launch.policy.egress
+        with ExitStack() as opened, ExitStack() as unless_started:
+            door, serving = -1, None
+            if egress is not None:
+                ours, theirs = socket.socketpair()
+                door = opened.enter_context(ours).fileno()
+                serving = Serving.start(egress, theirs, own_addresses())
+                unless_started.callback(serving.close)
+            yield prepare(launch, self.options, bwrap, door, opened), serving
+            unless_started.pop_all()
 
 
 def own_addresses() -> frozenset[Address]:
