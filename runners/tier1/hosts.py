@@ -64,7 +64,7 @@ def read_host(text: str) -> Host | Malformed:
         return Malformed(f"a host of more than {MOST_NAME} characters")
     if not text.isascii():
         return Malformed("the host is not ASCII")
-    if text.startswith("[") or text.endswith("]"):
+    if text.startswith("["):
         return _bracketed(text)
     folded = text.lower()
     labels = folded.removesuffix(".").split(".")
@@ -101,7 +101,7 @@ def _split(text: str) -> tuple[str, str, str]:
 
 
 def _bracketed(text: str) -> Literal | Malformed:
-    if not (text.startswith("[") and text.endswith("]")):
+    if not text.endswith("]"):
         return Malformed("brackets that do not hold the whole host")
     if "%" in text:
         return Malformed("an address with a zone")

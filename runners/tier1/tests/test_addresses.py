@@ -8,11 +8,11 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from runners.tier1.addresses import RANGES, Address, AddressClass, classes, classify, worst
-from runners.tier1.embedded import CARRIERS
+from runners.tier1.embedded import CARRIERS, embedded
 
 IPV4 = """
 unspecified    0.0.0.0
@@ -66,7 +66,7 @@ loopback       fd12::5efe:7f00:1
 public         ::11.22.33.44 ::ffff:172.32.0.0 ::ffff:11.22.33.44 ::ffff:0:11.22.33.44
 public         64:ff9b::11.22.33.44 64:ff9b:1::11.22.33.44 64:ff9b:1:b16:21:2c00:: 2002:b16:212c::1
 public         2001:0:4136:e378:8000:63bf:f4e9:ded3 2600:ffff::5efe:b16:212c 2600:ffff::100:5efe:a01:203
-public         2600:ffff:5efe:a01:203::1
+public         2600:ffff:5efe:a01:203::1 2600:ffff::5eff:a01:203
 unspecified    ::ffff:0.0.0.0 64:ff9b:1::
 multicast      ::ffff:224.0.0.1
 platform       ::ffff:168.63.129.16
@@ -211,18 +211,30 @@ def test_every_way_to_write_an_ipv4_address_in_ipv6_is_judged_as_the_address(num
     assert classify(IPv6Address(isatap)) == plain
 
 
-@given(st.integers(1 << 24, 2**32 - 1), st.sampled_from([48, 56, 64, 96]), st.integers(0, 2**24 - 1))
+@given(
+    st.integers(1 << 24, 2**32 - 1),
+    st.sampled_from([48, 56, 64]),
+    st.integers(0, 2**24 - 1),
+    st.integers(0, 255),
+)
+@example(1 << 24, 48, 0, 0)
+@example(0xFFFFFFFF, 64, 0, 255)
 def test_a_network_of_ones_own_may_put_the_address_where_it_likes(
-    number: int, prefix: int, suffix: int
+    number: int, prefix: int, suffix: int, octet: int
 ) -> None:
-    """RFC 6052 2.2. Whatever stands behind it, it is never taken for something better than it is."""
-    if prefix == 96:
-        host = number
-    else:
-        squeezed = number << 88 - prefix | suffix
-        host = squeezed >> 56 << 64 | squeezed & (1 << 56) - 1
+    """RFC 6052 2.2: octet 8 divides the address; what stands in it and behind the address is no matter."""
+    squeezed = number << 88 - prefix | suffix
+    host = squeezed >> 56 << 64 | octet << 56 | squeezed & (1 << 56) - 1
     address = IPv6Address(int(IPv6Address("64:ff9b:1::")) | host)
+    assert IPv4Address(number) in embedded(address)
     assert worst([classify(address), classify(IPv4Address(number))]) == classify(address)
+
+
+@given(st.integers(0, 2**32 - 1))
+@example(0)
+@example((1 << 24) - 1)
+def test_at_its_end_the_address_is_alone(number: int) -> None:
+    assert embedded(IPv6Address(int(IPv6Address("64:ff9b:1::")) | number)) == (IPv4Address(number),)
 
 
 @given(st.integers(0, 2**128 - 1))

@@ -34,6 +34,24 @@ def test_what_may_be_read_in_two_ways_goes_nowhere(text: str) -> None:
     assert len(text) < 4 or text not in read.why
 
 
+def test_why_is_said() -> None:
+    for text, why in {
+        "": "no host",
+        "ü": "not ASCII",
+        "a..b": "empty label",
+        "-a": "label",
+        "1.2": "number",
+        "[::1": "whole host",
+        "[fe80::1%a]": "zone",
+        "[a]": "no IPv6",
+        "a" * 300: "253",
+    }.items():
+        read = read_host(text)
+        assert isinstance(read, Malformed)
+        assert why in read.why
+    assert read_authority("api.test", None) == Malformed("no port")
+
+
 def inet_aton(text: str) -> Host | Malformed:
     """As a proxy that leaves numbers to libc."""
     try:

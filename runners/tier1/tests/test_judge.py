@@ -219,6 +219,7 @@ def test_an_unlisted_address_goes_where_it_opens_something(
 ) -> None:
     denial = unlisted(asked)
     assert (denial.kind, denial.address_class, denial.remedy) == ("unlisted", of, remedy)
+    assert Literal(ip_address(denial.address)) == host(asked)
     assert ("tenant's list" in denial.fix) is bool(remedy)
     assert ("manifest" in denial.fix) is ("manifest" in remedy)
 
@@ -238,8 +239,10 @@ def test_what_is_malformed_is_kept_short_and_seen() -> None:
     denial = malformed("api.test\0\x1b[2J" + "x" * 5000, "the host is not ASCII")
     assert denial.host.startswith(r"api.test\u{0000}\u{001B}[2J")
     assert len(denial.host) < 400
+    assert denial.host.endswith("x…")
+    assert malformed("a..b" + "x" * 200, "why").host == "a..b" + "x" * 200
     assert (denial.kind, denial.port, denial.remedy) == ("malformed", 0, ())
-    assert denial.fix.startswith("the host is not ASCII; ")
+    assert denial.fix == "the host is not ASCII; send a plain host and port: no list changes this"
     assert malformed("api.test", "why", 65535).port == 65535
 
 
@@ -247,6 +250,7 @@ def test_a_mismatch_names_the_host_that_was_checked() -> None:
     denial = mismatch(WIKI, 443)
     assert (denial.kind, denial.host, denial.port, denial.remedy) == ("mismatch", "wiki.corp.test", 443, ())
     assert "no list" in denial.fix
+    assert "TLS server name" in denial.fix
 
 
 def test_a_record_is_plain_values() -> None:

@@ -23,12 +23,18 @@ from runners.tier1.visible import visible
         ("a\u200bb\ufeff\u2028\u00ad", r"a\u{200B}b\u{FEFF}\u{2028}\u{00AD}"),
         ("\U000e0041", r"\u{E0041}"),
         ("\ud800", r"\u{D800}"),
+        ("a\u20dd", r"a\u{20DD}"),
         ("\u3164\u2800e\u0301", r"\u{3164}\u{2800}e\u{0301}"),
         (r"\u{001B}", r"\u{001B}"),
     ],
 )
 def test_what_would_not_be_seen_is_written_out(text: str, shown: str) -> None:
     assert visible(text) == shown
+
+
+@given(st.text(alphabet=[chr(each) for each in range(0x20, 0x7F)]))
+def test_plain_text_stays_as_it_is(text: str) -> None:
+    assert visible(text) == text
 
 
 @given(st.text())
