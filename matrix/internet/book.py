@@ -11,7 +11,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 import dns.message
 import dns.name
@@ -132,16 +132,25 @@ def _keys(name: str) -> set[bytes]:
 
 
 def spelled(answers: Mapping[str, Sequence[Answer]]) -> dict[str, list[Answer]]:
-    """The answers of a row with every symbol replaced. Raises KeyError for an unknown one."""
+    """The answers of a row with every symbol replaced.
+
+    Raises KeyError for an unknown symbol, and ValueError or DNSException for what no answer can hold.
+    """
     return {name: [_spelled(answer) for answer in given] for name, given in answers.items()}
 
 
 def _spelled(answer: Answer) -> Answer:
+    dns.rcode.from_text(answer.rcode)
+    dns.name.from_text(answer.cname)
     return replace(
         answer,
         addresses={
-            kind: tuple(address for word in words for address in addresses(word))
+            kind: tuple(_of_kind(kind, address) for word in words for address in addresses(word))
             for kind, words in answer.addresses.items()
         },
         forged=spell(answer.forged),
     )
+
+
+def _of_kind(kind: str, address: str) -> str:
+    return str(IPv4Address(address) if kind == "A" else IPv6Address(address))

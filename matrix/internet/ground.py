@@ -36,6 +36,10 @@ class Ground(Protocol):
         """As in `Egress.detours`."""
         ...
 
+    def close(self) -> None:
+        """Give back what is held."""
+        ...
+
     def way(self, address: str, port: int) -> tuple[str, int]:
         """Where to dial, to reach the listener at that address and port. Raises OSError for none."""
         ...
@@ -71,6 +75,9 @@ class InWorld:
     def way(self, address: str, port: int) -> tuple[str, int]:
         """As it is."""
         return address, port
+
+    def close(self) -> None:
+        """Routes end with the world."""
 
     def _everywhere(self, port: int) -> None:
         self._servers.listen(Place("", port, 4))
@@ -108,6 +115,10 @@ class InTable:
                     there = self._listen(Place(arrives(address), port))
                 for spelling in _spellings(address):
                     self._detours[end(spelling, port)] = (LOOPBACK, there)
+
+    def close(self) -> None:
+        """The port that refuses."""
+        self._refusing.close()
 
     def _listen(self, place: Place) -> int:
         return self._servers.listen(Place(LOOPBACK, 0), stands_for=place)

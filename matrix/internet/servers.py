@@ -46,18 +46,25 @@ class Servers:
         self._free = threading.BoundedSemaphore(_AT_ONCE)
         self._wake, self._woken = socket.socketpair()
         self._selector.register(self._woken, selectors.EVENT_READ, None)
+        self._thread = threading.Thread(target=self._accept, name="servers", daemon=True)
         self._ended = False
 
     def start(self) -> None:
         """Accept, in a thread that ends with the process."""
-        threading.Thread(target=self._accept, name="servers", daemon=True).start()
+        self._thread.start()
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening; connections that were made go on."""
+        if self._ended:
+            return
         self._ended = True
         self._wake.send(b".")
+        if self._thread.ident:
+            self._thread.join()
         for place in tuple(self._open):
             self.shut(place)
+        for each in (self._wake, self._woken, self._selector):
+            each.close()
 
     def listen(self, place: Place, stands_for: Place | None = None) -> int:
         """Listen there; gives the port. With `stands_for` connections count as made to that place.

@@ -12,6 +12,7 @@ import secrets
 import socket
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import asdict
 from typing import ClassVar, Self
 
@@ -62,13 +63,18 @@ class Stage:
         """Listen, and answer from now on. Raises StageError."""
         self.log = Log()
         self._window: Window | None = None
-        try:
-            self._servers = Servers(self.log, self._page)
-            self.ground: Ground = InWorld(self._servers) if in_world else InTable(self._servers)
-            self._names = Names(self.log, self.ground.resolver_port)
-            self.ground.lay((), (), ())
-        except OSError as error:
-            raise StageError(f"the little internet cannot be set up: {error}") from error
+        with ExitStack() as ends:
+            try:
+                self._servers = Servers(self.log, self._page)
+                ends.callback(self._servers.close)
+                self.ground: Ground = InWorld(self._servers) if in_world else InTable(self._servers)
+                ends.callback(self.ground.close)
+                self._names = Names(self.log, self.ground.resolver_port)
+                ends.callback(self._names.close)
+                self.ground.lay((), (), ())
+            except OSError as error:
+                raise StageError(f"the little internet cannot be set up: {error}") from error
+            self._ends = ends.pop_all()
         self._names.start()
         self._servers.start()
 
@@ -80,8 +86,7 @@ class Stage:
 
     def close(self) -> None:
         """Stop listening, for tests that set up one of their own."""
-        self._names.close()
-        self._servers.close()
+        self._ends.close()
 
     @property
     def resolver(self) -> tuple[str, int]:
