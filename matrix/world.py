@@ -10,6 +10,7 @@ Sources: namespaces(7), user_namespaces(7), netdevice(7).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import functools
 import ipaddress
@@ -23,7 +24,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
-from typing import Literal, ParamSpec, TypeVar
+from typing import BinaryIO, Literal, ParamSpec, TypeVar, cast
 
 from matrix import resolution
 from matrix.netlink import add_address
@@ -200,8 +201,9 @@ def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     finally:
         os.close(write)
     with os.fdopen(read, "rb") as answers, child:
-        child.communicate(pickle.dumps((function, args, kwargs)))
-        answer = answers.read()
+        with contextlib.suppress(BrokenPipeError), cast("BinaryIO", child.stdin) as asked:
+            asked.write(pickle.dumps((function, args, kwargs)))
+        answer = answers.read()  # before it is waited for: an answer may be more than a pipe holds
     if not answer:
         raise WorldError(f"the process in the world ended with {child.returncode} and said nothing")
     outcome, value = pickle.loads(answer)  # noqa: S301 - written by our own child

@@ -123,6 +123,9 @@ class TestEntered:
         with pytest.raises(LookupError, match="from the world"):
             world.call(network_samples.fail)
 
+    def test_an_answer_may_be_more_than_a_pipe_holds(self):
+        assert len(world.call(bytes, 1 << 20)) == 1 << 20
+
     @pytest.mark.skipif(not shutil.which("ip"), reason="needs iproute2 to make another link")
     def test_another_link_is_noticed(self):
         before, after = world.call(network_samples.with_another_link)
