@@ -7,8 +7,6 @@ Sources: github/gh-aw-firewall (its adversarial tests), NVIDIA/OpenShell (bypass
 
 import socket
 
-SO_BINDTODEVICE = 25  # asm-generic/socket.h
-
 
 def attempt(target):
     """Connect and send; a refused socket() or connect() is the sandbox's answer."""
@@ -18,11 +16,6 @@ def attempt(target):
     target.step("socket")
     connection = socket.socket(family, socket.SOCK_STREAM, target.told.get("protocol", 0))
     connection.settimeout(2)
-    if "device" in target.told:
-        if not target.platform.startswith("linux"):
-            raise NotImplementedError("SO_BINDTODEVICE is Linux's")
-        target.step("setsockopt")
-        connection.setsockopt(socket.SOL_SOCKET, SO_BINDTODEVICE, target.device.encode())
     target.step("connect")
     connection.connect((target.address, target.port))
     target.step("send")
