@@ -136,9 +136,9 @@ class Client:
         self.line.send(self.known(self.message("%s %s HTTP/1.1" % (method, url), host, *more)))
         self.line.answer(bodiless=method == "HEAD")
         if follow:
-            moved = re.search(r"^location:[ \t]*(\S+)", self.told[0], re.IGNORECASE | re.MULTILINE)
-            self.line = self.dial()
-            self.get(moved.group(1), follow=False)
+            for place in re.findall(r"(?im)^location:[ \t]*(\S+)", self.told[0])[:1]:
+                self.line = self.dial()
+                self.get(place, follow=False)
 
     def websocket(self, url):
         """As web-socket clients do: a tunnel for ws:// too, and the upgrade in it."""

@@ -47,11 +47,11 @@ def _told(view: View) -> Iterator[str]:
     for text in view.scene.never_tell:
         if text.lower() in said:
             yield f"the command was told {text!r}"
-    asked = " ".join(str(step.request) for step in view.scene.steps).lower()
+    asked = " ".join((*(str(step.request) for step in view.scene.steps), *view.scene.serves.values())).lower()
     for address in _secret(view.scene):
         spelled = forms(address)
         if any(_stands(form, asked) for form in spelled):
-            continue  # whoever asked for it knows it
+            continue  # whoever asked for it, or was sent there, knows it
         for form in spelled:
             if _stands(form, said):
                 yield f"the command was told {form}, an address that it must not know"

@@ -14,13 +14,18 @@ import re
 import socket
 import unicodedata
 from collections.abc import Callable, Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv6Address, IPv6Network, ip_address
 from urllib.parse import unquote
 
 import idna
 
 _MOST = 24
 """Readings of one host at most."""
+
+_CARRIERS = tuple(
+    map(IPv6Network, ("::/96", "::ffff:0:0/96", "::ffff:0:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48"))
+)
+"""What ends in an IPv4 address: RFC 4291 2.5.5, RFC 2765 2.1, RFC 6052 2.1, RFC 8215."""
 
 _STOPS = str.maketrans("\u3002\uff0e\uff61", "...")
 
@@ -57,7 +62,8 @@ def authority(text: str) -> tuple[str, str]:
     if bracket:
         return head + bracket, tail.removeprefix(":")
     user, at, rest = text.rpartition("@")
-    host, _, port = rest.partition(":")
+    bare = rest.count(":") > 2  # noqa: PLR2004 - an IPv6 address without brackets has more than two ports would
+    host, _, port = rest.rpartition(":") if bare else rest.partition(":")
     return user + at + host, port
 
 
@@ -78,7 +84,8 @@ def carried(address: str) -> tuple[str, ...]:
     found = ip_address(address)
     if not isinstance(found, IPv6Address) or found.is_loopback or found.is_unspecified:
         return ()
-    inside = [IPv4Address(found.packed[-4:])]
+    isatap = found.packed[8:12] in {b"\0\0\x5e\xfe", b"\2\0\x5e\xfe"}
+    inside = [IPv4Address(found.packed[-4:])] if isatap or any(found in each for each in _CARRIERS) else []
     inside += [found.sixtofour] if found.sixtofour else []
     inside += found.teredo or ()
     return tuple(map(str, inside))
@@ -106,9 +113,11 @@ def _decoded(text: str) -> Iterator[str]:
 
 
 def _latin(text: str) -> Iterator[str]:
-    """Bytes that were read one by one are often UTF-8."""
+    """Bytes that were read one by one are often UTF-8, and what is no UTF-8 is often Latin-1."""
     with contextlib.suppress(UnicodeError):
         yield text.encode("latin-1").decode()
+    with contextlib.suppress(UnicodeError):
+        yield text.encode("utf-8", "surrogateescape").decode("latin-1")
 
 
 def _plain(text: str) -> Iterator[str]:
