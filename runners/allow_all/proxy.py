@@ -26,13 +26,10 @@ class Proxy:
         """`note` is told a line about every call."""
         self._dialler, self._note = dialler, note
         self._server = socket.create_server((HOST, 0), backlog=256)
+        self.url = f"http://{HOST}:{self._server.getsockname()[1]}"
+        """Where it is, as a client is told."""
         self._free = threading.BoundedSemaphore(_AT_ONCE)
         threading.Thread(target=self._accept, name="allow-all", daemon=True).start()
-
-    @property
-    def url(self) -> str:
-        """Where it is, as a client is told."""
-        return f"http://{HOST}:{self._server.getsockname()[1]}"
 
     def close(self) -> None:
         """Take no more connections; those that are open end by themselves."""

@@ -8,7 +8,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from runners.command import Runner
-from runners.contract import Channel, Expressible, Found, Identity, Inexpressible, Launch, Missing, Policy
+from runners.contract import (
+    ARGV_CHANNELS,
+    Channel,
+    Expressible,
+    Found,
+    Identity,
+    Inexpressible,
+    Launch,
+    Missing,
+    Policy,
+)
 
 HERE = Path("/var/tmp/ws")
 POLICY = Policy(
