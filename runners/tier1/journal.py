@@ -10,7 +10,6 @@ import json
 import time
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 
 from runners.contract import Denial
@@ -72,7 +71,7 @@ class Journal:
 def _facts(what: Denial | str | Mapping[str, object]) -> Mapping[str, object]:
     match what:
         case Denial():
-            return {"event": "refused", **asdict(what)}
+            return {"event": "refused", **vars(what)}
         case str():
             return {"event": "dial", "to": what}
         case _:

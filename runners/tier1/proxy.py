@@ -13,10 +13,11 @@ import resource
 import socket
 from collections.abc import Callable
 from contextlib import suppress
+from ipaddress import ip_address
 
 from runners.contract import Denial, Egress, Proposal
 from runners.tier1 import words
-from runners.tier1.addresses import Address
+from runners.tier1.addresses import Address, classify
 from runners.tier1.dial import Dialler, dialler, reach
 from runners.tier1.forward import Done, forward
 from runners.tier1.head import Head, read_head
@@ -155,6 +156,7 @@ class Proxy:
         """Serve every client of this listening socket, until cancelled; then nothing stays open."""
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
+        self.own |= _beside_loopback(ip_address(listener.getsockname()[0]))
         room = asyncio.Semaphore(_most_visits())
         try:
             while True:
@@ -256,6 +258,11 @@ class Proxy:
         self.lists = lists
         self.resolver = self._resolver_of(egress)
         self.dialler = self._dialler_of(egress)
+
+
+def _beside_loopback(address: Address) -> frozenset[Address]:
+    """The address of a listener, where no table refuses it already."""
+    return frozenset() if classify(address).kind == "special" else frozenset({address})
 
 
 def _response(status: int, reason: str, headers: tuple[tuple[str, str], ...], body: str) -> bytes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from typing import Any
 
 from runners.contract import Denial, Egress, Proposal
@@ -11,7 +10,10 @@ from runners.contract import Denial, Egress, Proposal
 
 def plain(value: Egress | Denial | Proposal) -> dict[str, Any]:
     """The value as what JSON has words for."""
-    return {**asdict(value), "detours": dict(value.detours)} if isinstance(value, Egress) else asdict(value)
+    facts = dict(vars(value))
+    if isinstance(value, Egress) and value.neighbour:
+        facts["neighbour"] = plain(value.neighbour)
+    return facts
 
 
 def egress(given: Mapping[str, Any]) -> Egress:

@@ -72,8 +72,8 @@ async def test_requests_at_once() -> None:
 def test_what_was_meant_for_the_proxy_does_not_go_on() -> None:
     raw = (
         f"GET http://{HOST}:8080/x HTTP/1.1\r\nHost: {HOST}:8080\r\nProxy-Authorization: Basic Uzpz\r\n"
-        "Accept: */*\r\nConnection: X-Secret, Content-Length, Host\r\nX-Secret: 1\r\nproxy-connection: x\r\nTE: trailers\r\n"
-        "Upgrade: h2c\r\nKeep-Alive: 5\r\nContent-Length: 0\r\n\r\n"
+        "Accept: */*\r\nConnection: X-Secret, Content-Length, Host\r\nX-Secret: 1\r\nproxy-connection: x\r\n"
+        "TE: trailers\r\nUpgrade: h2c\r\nKeep-Alive: 5\r\nContent-Length: 0\r\n\r\n"
     )
     head = read_head(raw.encode())
     assert isinstance(head, Head)
