@@ -56,10 +56,14 @@ class Journal:
         """The addresses dialled, oldest first, "address:port" each."""
         return tuple(self._dials)
 
+    @property
+    def lost(self) -> int:
+        """Lines of the log that are no longer kept."""
+        return self._written - len(self._lines)
+
     def text(self) -> str:
         """The node's log: one JSON object a line, in ASCII."""
-        lost = self._written - len(self._lines)
-        lines = [json.dumps({"event": "lost", "lines": lost})] if lost else []
+        lines = [json.dumps({"event": "lost", "lines": self.lost})] if self.lost else []
         lines += [json.dumps({"time": _stamp(at), **_facts(what)}) for at, what in self._lines]
         return "".join(f"{line}\n" for line in lines)
 
