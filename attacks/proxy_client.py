@@ -95,14 +95,14 @@ def attempt(target):
         if not step["request"]:
             continue
         client = Client(target, step, "%s.%d" % (target.token, number))
-        said.append(client.version())
+        client.version()
         if proxied:
             target.step("proxy")
             target.step("listed") if step["step"] == "listed" else target.step("forbidden")
         else:
             target.step("client")
         refusal, text = client.ask(REFUSED if proxied else DIALLED)
-        said.append(text)
+        said.append(text + "\n")
         if bool(refusal) is (step["step"] == "listed"):
             break  # a refused call where one is listed, or an answered one where it is forbidden, says it all
     if refusal:
@@ -145,7 +145,7 @@ class Client:
         for word in self.argv:
             if word.startswith(clients) and not os.path.exists(word):
                 raise NotImplementedError("no %s here; make clients" % word[len(clients) + 1 :])
-        self.typed = ""
+        self.typed, self.name = "", name
         if name == "openssl":
             self.typed = (
                 "GET / HTTP/1.1\r\nHost: {host}\r\nX-Marker: {token}\r\nConnection: close\r\n\r\n".format(
@@ -154,16 +154,18 @@ class Client:
             )
 
     def version(self):
-        """What a program says of itself: so it starts here. Libraries say it before they ask."""
-        if self.argv[0] not in ASKED:
-            return ""
-        code, text = self.execute([self.argv[0], ASKED[self.argv[0]]])
-        if code:
-            raise NotImplementedError("%s does not start here: %s" % (self.argv[0], text[:200]))
-        return text.split("\n")[0] + "\n"
+        """Ask a program for its version: so it starts here. Libraries tell it before they ask."""
+        if self.argv[0] in ASKED:
+            code, text = self.execute([self.argv[0], ASKED[self.argv[0]]])
+            if code:
+                raise NotImplementedError("%s does not start here: %s" % (self.argv[0], text[:200]))
+            self.name = " ".join(text.split()[:3])
 
     def ask(self, ways):
-        """Run it: the errno of its refusal, 0 where it was answered, and all that it printed."""
+        """Run it: the errno of its refusal, 0 where it was answered, and all that it printed.
+
+        Of a refusal what it says of itself and of the error comes first.
+        """
         code, text = self.execute(self.argv, self.typed)
         if ARRIVED.search(text):
             return 0, text
@@ -171,12 +173,14 @@ class Client:
             raise NotImplementedError(text.strip() + "; make clients")
         if code == 127 or "shared libraries" in text:
             raise NotImplementedError("%s does not start here: %s" % (self.argv[0], text[:200]))
-        errors = "\n".join(found[0] for found in ERROR.finditer(text))
+        errors = [found[0] for found in ERROR.finditer(text)]
+        ran = re.search("^ran (.*)", text, re.MULTILINE)
         scripted = any("/fetch" in word for word in self.argv)  # those end with 9 when they mean it
         for number, pattern in ways if code == 9 or (code > 0 and not scripted) else ():
-            if re.search(pattern, errors):
-                return number, text
-        if LATE.search(errors):
+            for error in errors:
+                if re.search(pattern, error):
+                    return number, "%s: %s\n%s" % (ran[1] if ran else self.name, error, text)
+        if LATE.search("\n".join(errors)):
             raise socket.timeout("timed out")
         raise RuntimeError(
             "%s ended with %d and neither answer nor refusal: %s" % (self.argv[0], code, text[-2000:])
