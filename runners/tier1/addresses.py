@@ -128,8 +128,8 @@ def classes(network: IPv4Network | IPv6Network) -> frozenset[AddressClass]:
 
 
 def _within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
-    return inner.version == outer.version and inner.prefixlen >= outer.prefixlen and inner[0] in outer
+    return inner.prefixlen >= outer.prefixlen and inner[0] in outer
 
 
 def _listed(address: Address) -> AddressClass:
-    return next(of for network, of in _NETWORKS if address.version == network.version and address in network)
+    return next(of for network, of in _NETWORKS if address in network)

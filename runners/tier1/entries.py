@@ -58,7 +58,7 @@ class Entry:
             case Below(name), Name(asked):
                 return asked.endswith(f".{name}")
             case Network(network), Literal(address):
-                return address.version == network.version and address in network
+                return address in network
             case listed, _:
                 return listed == host
 

@@ -84,6 +84,11 @@ def test_an_entry_covers_what_it_says_and_no_more() -> None:
     assert wrong(ours) == []
 
 
+def test_all_ports_are_1_to_65535() -> None:
+    for text, ports in (("a.test:*", [1, 80, 65535]), ("a.test", [80])):
+        assert [port for port in (0, 1, 80, 65535, 65536) if ours(text, Name("a.test"), port)] == ports
+
+
 def by_name(rule: Callable[[str, str], bool]) -> Covers:
     """Ports and addresses as they are, names by another rule."""
 
