@@ -6,4 +6,5 @@ set -eu
 cd "$(dirname "$0")/.."
 
 ci/sandboxes.sh
+[ -d "${ESCAPE_MATRIX_CLIENTS:-.clients}" ] || echo "note: rows that start real clients stay untested until \`make clients\` has installed them"
 exec .venv/bin/escape-matrix run --out out "$@"

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from matrix.clients import needed
 from matrix.model import Backend, Case, Mechanism, Table
 from matrix.switches import ABSENT, USER_NAMESPACES, defeating
 from runners.contract import Found, Missing
@@ -43,6 +44,7 @@ class Here:
     world: str = ""  # why there can be no network world
     places: Mapping[str, str] = field(default_factory=dict[str, str])  # place → why nothing can be planted
     families: tuple[str, ...] = ()  # the distribution's ID and ID_LIKE
+    clients: Mapping[str, str] = field(default_factory=dict[str, str])  # client program → why it cannot start
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +166,8 @@ def _against(case: Case, here: Here) -> str:
         return "no network world"
     if why := here.places.get(case.place):
         return why
+    if gone := [name for name in sorted(needed(case)) if name in here.clients]:
+        return here.clients[gone[0]]
     facts = here.facts
     found = (
         [] if case.world else [f"{each.name}={facts[each.name]}" for each in defeating(facts, case.switches)]

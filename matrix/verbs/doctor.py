@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-from matrix import host, verbs, world
+from matrix import clients, host, locate, verbs, world
 from matrix.doctor import Examination, Here, examine
 from matrix.errors import Code
 from matrix.load_backends import make_runner
@@ -59,6 +59,7 @@ def act(args: argparse.Namespace) -> int:
         world=standing.why if isinstance(standing, world.Impossible) else "",
         places={row.place: why for row in material.table.cases if (why := hindrance(identity, row.place))},
         families=host.families(machine),
+        clients=clients.missing(identity, locate.clients()),
     )
     found = examine(material.table, material.backends, find, here)
     print(json.dumps(found.as_json(), indent=2) if args.json else "\n".join(tell(found)))
@@ -99,6 +100,10 @@ def tell(found: Examination) -> Iterator[str]:
     yield f"account     uid {facts['uid']}" + (", which hides differences" if facts["uid"] == "0" else "")
     yield f"interpreter {here.interpreter_fault or here.interpreter}"
     yield f"world       {here.world or 'a network namespace can be made'}"
+    gone = here.clients
+    there = [name for name in (*clients.PROGRAMS, *clients.KIT) if name not in gone]
+    yield f"clients     {', '.join(there) or 'none'}"
+    yield from (f"            {why}" for why in gone.values())
     yield from _sandboxes(found)
     yield from _obstacles(found)
     yield from _outlooks(found)
