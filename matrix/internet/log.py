@@ -8,6 +8,10 @@ from collections.abc import Collection, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from runners.allow_all.lookup import SEARCH
+
+_SEARCH = f".{SEARCH}"  # the control asks for every name below it too
+
 MOST = 64 * 1024
 """Bytes kept of one connection."""
 
@@ -63,12 +67,12 @@ class Log:
         self._queries: list[tuple[Query, bool]] = []
         self._ours: set[int] = set()
         self._addresses: Collection[str] = ()
-        self._names: Collection[str] = ()
+        self._text = ""
 
-    def speak_of(self, addresses: Collection[str], names: Collection[str]) -> None:
-        """The row of the moment speaks of these; whatever else comes is strange to it."""
+    def speak_of(self, addresses: Collection[str], text: str) -> None:
+        """The row of the moment speaks of these, and of every name in its text; all else is strange to it."""
         with self._lock:
-            self._addresses, self._names = addresses, names
+            self._addresses, self._text = addresses, text
 
     @contextmanager
     def ours(self, port: int) -> Generator[None]:
@@ -93,7 +97,8 @@ class Log:
     def asked(self, query: Query) -> None:
         """Note a question."""
         with self._lock:
-            self._queries.append((query, query.name not in self._names))
+            known = query.name in self._text or query.name.removesuffix(_SEARCH) in self._text
+            self._queries.append((query, not known))
 
     def length(self) -> tuple[int, int]:
         """How many connections and questions there have been."""

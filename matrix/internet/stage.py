@@ -12,8 +12,9 @@ import secrets
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
+from ipaddress import ip_address
 from typing import ClassVar, Self
 
 import dns.exception
@@ -30,9 +31,11 @@ from matrix.internet.servers import Servers
 from matrix.internet.speech import Page
 from matrix.internet.window import Window
 from matrix.scene import Scene
+from runners.allow_all.spelling import carried
 
 _PORT = re.compile(r"(?<=[\w\].]):([0-9]{1,10})(?![\w:.])")
 _SCHEME = re.compile(r"\b(https?|wss?)://")
+_LITERAL = re.compile(r"(?<![\w.:])(?:[0-9]+(?:\.[0-9]+){3}|[0-9a-f]*:[0-9a-f:.]+)(?![\w.])")
 _WORD = re.compile(r"\$[A-Z0-9][A-Z0-9_]*(?:\*[0-9]+)?")
 _ANSWER = 2.0  # seconds that our own servers may take to answer us
 
@@ -103,7 +106,10 @@ class Stage:
         if self._window:
             self._window.end()
         mentioned = frozenset(_mentioned(scene))
-        self.log.speak_of({arrives(each) for each in mentioned}, {*map(_plain, scene.answers)})
+        text = json.dumps(asdict(scene))
+        spoken = mentioned.union(_literals(text))
+        near = {inside for each in spoken for inside in carried(each)}  # where a translating network leads
+        self.log.speak_of({arrives(each) for each in spoken | near}, text.lower())
         closed = [each for word in scene.closed for each in addresses(word)]
         unseen = {each.address for each in symbols().values() if each.observe}
         try:
@@ -174,20 +180,24 @@ def _in_world() -> bool:
             raise StageError(f"not in a network world ({way or 'no mark of one'}): enter it first")
 
 
-def _plain(name: str) -> str:
-    return name.strip(".").lower()
-
-
 def _mentioned(scene: Scene) -> Iterator[str]:
-    """Every address that a row speaks of."""
+    """Every address that a row speaks of by a symbol, or has a name resolve to."""
     for given in scene.answers.values():
         for answer in given:
             for words in answer.addresses.values():
                 for word in words:
                     yield from addresses(word)
-    for word in _WORD.findall(json.dumps(asdict(scene))):
-        if word not in {"$MARKER", "$PROXY"}:
+    text = json.dumps(asdict(scene))
+    for word in _WORD.findall(text):
+        if word[1:].partition("*")[0] in symbols():  # else it is the attack's to fill in
             yield from addresses(word)
+
+
+def _literals(text: str) -> Iterator[str]:
+    """Every address that stands in a row as it is."""
+    for word in _LITERAL.findall(text):
+        with suppress(ValueError):
+            yield str(ip_address(word))
 
 
 def _ports(scene: Scene) -> set[int]:

@@ -123,6 +123,32 @@ def test_a_row_that_speaks_of_an_address_itself_gives_none_of_its_own_away(table
     assert first.arrivals() == ()
 
 
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"answers": {"a.test": [{"AAAA": ["$NAT64_10"]}]}, "request": {"connect": "a.test:80"}},
+        {"request": {"raw": "CONNECT 10.11.12.13:80 HTTP/1.1\r\n\r\n"}},
+        {"request": {"connect": "[::ffff:10.11.12.13]:80", "beside": "$PROXY:$PORT$MARKER"}},
+    ],
+    ids=["inside another", "written", "written in another way"],
+)
+def test_a_row_speaks_of_an_address_in_many_ways(table, row):
+    first = table.begin(scene(ROW), TOKEN)
+    way = table.ground.way("10.11.12.13", 80)
+    second = table.begin(scene(row), "em1")
+    socket.create_connection(way, 5).close()
+    settled(second.arrivals, 1)
+    assert first.arrivals() == ()
+
+
+def test_what_a_control_asks_for_below_its_search_domain_counts_for_nobody_else(table):
+    first = table.begin(scene({"never_ask": ["api.test.corp.test"]}), TOKEN)
+    table.begin(scene(OTHER), "em1")
+    query = dns.message.make_query("api.test.corp.test", "A")
+    dns.query.udp(query, table.resolver[0], 5, table.resolver[1])
+    assert first.queries() == ()
+
+
 def test_a_window_that_has_ended_takes_nothing_more(table):
     window = table.begin(scene(OTHER), TOKEN)
     window.end()
