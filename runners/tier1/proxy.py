@@ -11,7 +11,7 @@ import errno
 import os
 import resource
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from ipaddress import ip_address
 
@@ -48,7 +48,7 @@ class Proxy:
         dialler: Callable[[Egress], Dialler] = dialler,
     ) -> None:
         """`own` are the node's own addresses, which nothing reaches by any list."""
-        self.own = own
+        self.own = _told_apart(own)
         self._visits: set[Visit] = set()
         self._resolver_of, self._dialler_of = resolver, dialler
         self._begin(egress)
@@ -156,7 +156,7 @@ class Proxy:
         """Serve every client of this listening socket, until cancelled; then nothing stays open."""
         loop = asyncio.get_running_loop()
         listener.setblocking(False)
-        self.own |= _beside_loopback(ip_address(listener.getsockname()[0]))
+        self.own |= _told_apart({ip_address(listener.getsockname()[0])})
         room = asyncio.Semaphore(_most_visits())
         try:
             while True:
@@ -260,9 +260,9 @@ class Proxy:
         self.dialler = self._dialler_of(egress)
 
 
-def _beside_loopback(address: Address) -> frozenset[Address]:
-    """The address of a listener, where no table refuses it already."""
-    return frozenset() if classify(address).kind == "special" else frozenset({address})
+def _told_apart(own: Collection[Address]) -> frozenset[Address]:
+    """Those of which only this node knows that they are its own; loopback is every node's."""
+    return frozenset(each for each in own if classify(each).kind != "special")
 
 
 def _response(status: int, reason: str, headers: tuple[tuple[str, str], ...], body: str) -> bytes:

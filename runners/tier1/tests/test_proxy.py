@@ -80,10 +80,11 @@ async def test_all_addresses_are_judged_and_the_dead_ones_passed_over() -> None:
 
 @looped
 async def test_the_nodes_own_addresses_are_never_reached() -> None:
-    async with Bed((HOST,), (PRIVATE,), own=(PUBLIC, PRIVATE)) as bed:
+    async with Bed((HOST,), (PRIVATE, "127.0.0.1"), own=(PUBLIC, PRIVATE, "127.0.0.1")) as bed:
+        assert b"X-Denial-Class: loopback\r\n" in await bed.ask(connect("127.0.0.1:443"))
         for raw in (GOOD, connect(f"{PRIVATE}:443")):
             assert b"X-Denial-Class: self\r\n" in await bed.ask(raw)
-        assert bed.kinds() == ["special", "special"]
+        assert bed.kinds() == ["special"] * 3
         assert bed.dials.dialled == []
 
 
