@@ -108,7 +108,7 @@ def _once(cases: Sequence[Case], runner: Runner, setting: Setting, vigil: Vigil)
         attempts = attempt(vigil.arms, [cases], runner, setting, before)
         after = control(controls, cases, setting, "after")
         judged = verdicts(cases, before, attempts, after)
-        doubtful = [case for case in cases if _doubtful(judged[case.id])]
+        doubtful = [case for case in cases if _doubtful(case, judged[case.id])]
         if len(cases) > 1 and doubtful:
             alone = attempt(vigil.arms, [[case] for case in doubtful], runner, setting, after)
             last = control(controls, doubtful, setting, "after")
@@ -119,11 +119,16 @@ def _once(cases: Sequence[Case], runner: Runner, setting: Setting, vigil: Vigil)
     return judged
 
 
-def _doubtful(judged: Judged) -> bool:
-    """Whether a row of a batch is worth another try alone: all but the held, and what cannot be asked."""
+def _doubtful(case: Case, judged: Judged) -> bool:
+    """Whether a row of a batch is worth another try alone: all but the held, and what cannot be asked.
+
+    Alone an escape would only be told more precisely; rows about a proxy have the stage for themselves as it is.
+    """
     match judged.verdict:
         case Held() | Untested(reason=Reason.NOT_EXPRESSIBLE):
             return False
+        case Escaped():
+            return not case.proxied
         case _:
             return True
 
