@@ -58,10 +58,11 @@ class InWorld:
 
     def lay(self, addresses: Iterable[str], ports: Collection[int], closed: Collection[str]) -> None:
         """Route what is new; listen on every port, or beside what is closed."""
-        self._known |= {arrives(address) for address in (*addresses, LOOPBACK, "::1")}
-        for address in self._known:
+        new = {arrives(address) for address in (*addresses, LOOPBACK, "::1")} - self._known
+        for address in new:
             if not ip_address(address).is_loopback:
                 netlink.route_here(address)
+        self._known |= new
         for place in self._single:
             self._servers.shut(place)
         self._single.clear()

@@ -44,7 +44,7 @@ class Connection:
     def __init__(self, address: str, port: int) -> None:
         self.address, self.port, self.at = address, port, time.monotonic()
         self.sni = ""
-        self.strange = False  # the row of that moment did not speak of the address
+        self.strange_to: str | None = None  # the arm whose row of that moment did not speak of the address
         self._data = b""
 
     def add(self, data: bytes) -> None:
@@ -64,15 +64,19 @@ class Log:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._connections: list[Connection] = []
-        self._queries: list[tuple[Query, bool]] = []
+        self._queries: list[tuple[Query, str | None]] = []
         self._ours: set[int] = set()
         self._addresses: Collection[str] = ()
         self._text = ""
+        self.arm = ""
 
-    def speak_of(self, addresses: Collection[str], text: str) -> None:
-        """The row of the moment speaks of these, and of every name in its text; all else is strange to it."""
+    def speak_of(self, addresses: Collection[str], text: str, arm: str) -> None:
+        """A row of that arm begins. It speaks of these addresses, and of every name in its text.
+
+        Whatever else comes is strange to it, and may be late for another row of the same arm.
+        """
         with self._lock:
-            self._addresses, self._text = addresses, text
+            self._addresses, self._text, self.arm = addresses, text, arm
 
     @contextmanager
     def ours(self, port: int) -> Generator[None]:
@@ -91,14 +95,14 @@ class Log:
             if port in self._ours:
                 self._ours.discard(port)
                 return
-            connection.strange = connection.address not in self._addresses
+            connection.strange_to = None if connection.address in self._addresses else self.arm
             self._connections.append(connection)
 
     def asked(self, query: Query) -> None:
         """Note a question."""
         with self._lock:
             known = query.name in self._text or query.name.removesuffix(_SEARCH) in self._text
-            self._queries.append((query, not known))
+            self._queries.append((query, None if known else self.arm))
 
     def length(self) -> tuple[int, int]:
         """How many connections and questions there have been."""
@@ -110,7 +114,7 @@ class Log:
         with self._lock:
             return self._connections[first:]
 
-    def queries(self, first: int) -> Sequence[tuple[Query, bool]]:
-        """Those from that number on, each with whether it was strange."""
+    def queries(self, first: int) -> Sequence[tuple[Query, str | None]]:
+        """Those from that number on, each with the arm to whose row it was strange."""
         with self._lock:
             return self._queries[first:]

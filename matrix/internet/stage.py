@@ -101,15 +101,19 @@ class Stage:
         """The certificate, as PEM, of the authority that vouches for every server here."""
         return self._servers.certificates.ca
 
-    def begin(self, scene: Scene, token: str) -> Window:
-        """Set the stage for a row whose canary is `token`; the window before ends. Raises StageError."""
+    def begin(self, scene: Scene, token: str, arm: str = "") -> Window:
+        """Set the stage for a row whose canary is `token`; the window before ends. Raises StageError.
+
+        What comes late by its address alone counts for windows of the same `arm` only: a control dials
+        whatever anybody forbids.
+        """
         if self._window:
             self._window.end()
         mentioned = frozenset(_mentioned(scene))
         text = json.dumps(asdict(scene))
         spoken = mentioned.union(_literals(text))
         near = {inside for each in spoken for inside in carried(each)}  # where a translating network leads
-        self.log.speak_of({arrives(each) for each in spoken | near}, text.lower())
+        self.log.speak_of({arrives(each) for each in spoken | near}, text.lower(), arm)
         closed = [each for word in scene.closed for each in addresses(word)]
         unseen = {each.address for each in symbols().values() if each.observe}
         try:
@@ -117,7 +121,7 @@ class Stage:
         except OSError as error:
             raise StageError(f"an address of the row cannot be had: {error}") from error
         self._names.tell(Book(spelled(scene.answers)))
-        self._window = Window(scene, token, self.log, self.ground, self.resolver)
+        self._window = Window(scene, token, self.log, self.ground.detours, self.resolver)
         return self._window
 
     def proof(self) -> str:

@@ -7,21 +7,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from matrix.internet.addresses import addresses, arrives, spell
-from matrix.internet.ground import Ground
 from matrix.internet.log import Arrival, Connection, Log, Query
 from matrix.scene import Scene
 from runners.contract import Egress
+
+Detours = Mapping[str, tuple[str, int]]
 
 
 class Window:
     """From `Stage.begin` to the next, or to `end`. What is asked of it may be asked at any time."""
 
-    def __init__(self, scene: Scene, token: str, log: Log, ground: Ground, resolver: tuple[str, int]) -> None:
+    def __init__(
+        self, scene: Scene, token: str, log: Log, detours: Detours, resolver: tuple[str, int]
+    ) -> None:
         self.scene, self.token = scene, token
         self.answer_token = "ea" + secrets.token_hex(16)
         """What the servers answer with in this window; nobody else knows it."""
         self._log, self._resolver = log, resolver
-        self._detours = ground.detours
+        self._detours, self._arm = detours, log.arm
         self._forbidden = {arrives(each) for symbol in scene.never_dial for each in addresses(symbol)}
         self._unasked = {name.strip(".").lower() for name in scene.never_ask}
         self._first = log.length()
@@ -38,7 +41,7 @@ class Window:
         """What was asked of the DNS server in this window, and later what only this one forbids."""
         found = self._log.queries(self._first[1])
         count = self._last[1] - self._first[1] if self._last else len(found)
-        late = (query for query, strange in found[count:] if strange and query.name in self._unasked)
+        late = (query for query, arm in found[count:] if arm == self._arm and query.name in self._unasked)
         return (*(query for query, _ in found[:count]), *(replace(query, late=True) for query in late))
 
     def end(self) -> None:
@@ -63,5 +66,5 @@ class Window:
 
     def _is_mine(self, connection: Connection) -> bool:
         """Whether a connection of a later time belongs here: by the canary, or as no other speaks of it."""
-        forbidden = connection.strange and connection.address in self._forbidden
+        forbidden = connection.strange_to == self._arm and connection.address in self._forbidden
         return forbidden or self.token.encode() in connection.arrival().data

@@ -149,6 +149,18 @@ def test_what_a_control_asks_for_below_its_search_domain_counts_for_nobody_else(
     assert first.queries() == ()
 
 
+def test_what_another_arm_does_counts_by_its_canary_alone(table):
+    first = table.begin(scene(ROW), TOKEN, "attempt")
+    way = table.ground.way("10.11.12.13", 80)
+    second = table.begin(scene({**OTHER, "never_ask": ["x.test"]}), "em1", "after")
+    socket.create_connection(way, 5).close()
+    dns.query.udp(dns.message.make_query("secret.test", "A"), table.resolver[0], 5, table.resolver[1])
+    settled(second.arrivals, 1)
+    assert first.arrivals() == first.queries() == ()
+    dial(table, "11.22.33.44", 443, get())
+    assert [each.address for each in first.arrivals()] == ["11.22.33.44"]
+
+
 def test_a_window_that_has_ended_takes_nothing_more(table):
     window = table.begin(scene(OTHER), TOKEN)
     window.end()

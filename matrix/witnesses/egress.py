@@ -36,6 +36,7 @@ class Witness(Watching):
     """`plant` is a scene (matrix.scene), with symbols for addresses."""
 
     transient = True
+    meets = True
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
@@ -187,9 +188,8 @@ class Witness(Watching):
         """Set the stage; the proxy is as just started."""
         stage = Stage.standing()
         beside = {self.host: (Answer(addresses={"A": (self.address,)}),)}
-        self.window = stage.begin(
-            replace(self.scene, answers={**self.scene.answers, **beside}), self.ground.token
-        )
+        staged = replace(self.scene, answers={**self.scene.answers, **beside})
+        self.window = stage.begin(staged, self.ground.token, self.ground.arm)
         if self.running:
             self.running.renew(self._egress({}))
 
