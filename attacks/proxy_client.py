@@ -171,8 +171,8 @@ class Client:
             return 0, text
         if code == 8 and "missing: " in text:
             raise NotImplementedError(text.strip() + "; make clients")
-        if code == 127 or "shared libraries" in text:
-            raise NotImplementedError("%s does not start here: %s" % (self.argv[0], text[:200]))
+        if code == 127 or re.search("shared libraries|out of memory", text, re.IGNORECASE):
+            raise NotImplementedError("%s does not run here: %s" % (self.name, text[-200:]))
         errors = [found[0] for found in ERROR.finditer(text)]
         ran = re.search("^ran (.*)", text, re.MULTILINE)
         scripted = any("/fetch" in word for word in self.argv)  # those end with 9 when they mean it

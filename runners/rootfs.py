@@ -1,7 +1,8 @@
 """A root file system for containers, made of this machine's own files: one Python and what it needs.
 
 No registry and no network: the interpreter, its standard library, the libraries and the loader
-that `ldd` names, a shell and a few tools.
+that `ldd` names, a shell and a few tools, and those clients of the network that rows start. Clients
+that are shown beside the workspace come with programs only, so their libraries are here too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,8 @@ _FOLDERS = (
     *("host", "var/tmp"),
 )
 _TOOLS = ("sh", "env", "sleep", "chroot")
+_CLIENTS = ("curl", "git", "openssl", "wget")  # left out where they are not
+_FOR_SHOWN = ("libdl.so.2", "libgcc_s.so.1", "libm.so.6", "libpthread.so.0", "librt.so.1", "libstdc++.so.6")
 _LEFT_OUT = frozenset(
     {"__pycache__", "ensurepip", "idlelib", "lib2to3", "site-packages", "dist-packages", "test", "tests"}
     | {"turtledemo", "tkinter"}
@@ -48,6 +51,7 @@ def build(tar: Path, python: str) -> None:
     """Write the tar. Raises OSError, or subprocess.CalledProcessError where the interpreter cannot run."""
     library = Path(_ask(python, "import sysconfig; print(sysconfig.get_path('stdlib'))"))
     programs = [Path(python), *(Path(which(tool)) for tool in _TOOLS)]
+    programs += [path for path in (Path(which(client)) for client in _CLIENTS) if path.is_absolute()]
     modules = [path for path in (library / "lib-dynload").glob("*.so") if not path.name.startswith("_test")]
     with tarfile.open(tar, "w") as archive:
         image = _Image(archive)
@@ -57,7 +61,7 @@ def build(tar: Path, python: str) -> None:
             image.link(target, name)
         for name, text in _ACCOUNTS.items():
             image.text(name, text)
-        for path in (*programs, *_libraries([*programs, *modules])):
+        for path in (*programs, *_libraries([*programs, *modules]), *_by_name(_FOR_SHOWN)):
             image.file(path)
         archive.add(library, str(library).lstrip("/"), filter=_library_file)
 
@@ -72,6 +76,14 @@ def _libraries(binaries: Iterable[Path]) -> Iterator[Path]:
     """The loader and every shared library, under the names they are looked up by."""
     listed = subprocess.run(["ldd", *binaries], capture_output=True, text=True, check=False).stdout
     yield from (Path(found) for found in sorted(set(re.findall(r"(/\S+) \(0x", listed))))
+
+
+def _by_name(names: Iterable[str]) -> Iterator[Path]:
+    """Those libraries, where the loader of this machine finds them."""
+    known = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, check=False).stdout
+    for name in names:
+        if found := re.search(rf"^\s*{re.escape(name)} .*=> (\S+)", known, re.MULTILINE):
+            yield Path(found[1])
 
 
 def _library_file(info: tarfile.TarInfo) -> tarfile.TarInfo | None:

@@ -167,6 +167,8 @@ def test_a_client_that_takes_too_long_is_late_and_ended(clients, tmp_path, monke
 def test_a_program_that_is_not_here_or_does_not_start_is_unsupported(clients, tmp_path, monkeypatch):
     clients(127, "node: error while loading shared libraries: libdl.so.2: 403")
     assert ask(tmp_path, "node24-fetch", ["forbidden"])[0] == "unsupported"
+    clients(1, "failed: Error: getaddrinfo EAI_AGAIN\nRangeError: WebAssembly.instantiate(): Out of memory")
+    assert ask(tmp_path, "node20-fetch")[0] == "unsupported"
     clients(8, "missing: No module named 'requests'")
     said, facts, steps = ask(tmp_path, "python-requests", ["forbidden"])
     assert (said, steps[-1]) == ("unsupported", "forbidden")
