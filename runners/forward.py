@@ -179,18 +179,18 @@ def asks_elsewhere(told: Told) -> str:
     """Why a program that asks whom the system asks is asking another than the policy's; empty where not."""
     asked = _nameserver()
     if told.resolver != (asked, DNS):
-        return f"it asks the resolver of {RESOLV_CONF}, {asked or 'which names none'}, and takes no other"
+        return f"it asks {asked}, the resolver of {RESOLV_CONF}, and takes no other"
     return ""
 
 
 def _nameserver() -> str:
-    """The first that the system would ask."""
+    """The first that the system would ask; where none is named, the one of this machine: resolv.conf(5)."""
     try:
         lines = RESOLV_CONF.read_text().splitlines()
-    except OSError:
-        return ""
+    except FileNotFoundError:
+        lines = []
     named = (line.split() for line in lines)
-    return next((words[1] for words in named if words[:1] == ["nameserver"] and words[1:]), "")
+    return next((words[1] for words in named if words[:1] == ["nameserver"] and words[1:]), "127.0.0.1")
 
 
 def _variables(url: str) -> dict[str, str]:

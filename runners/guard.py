@@ -53,10 +53,11 @@ def _end(program: subprocess.Popen[bytes]) -> None:
         os.killpg(program.pid, signal.SIGKILL)
     program.wait()
     mine = Path(f"/proc/self/task/{os.getpid()}/children")
-    while left := mine.read_text().split():
-        for pid in left:
-            os.kill(int(pid), signal.SIGKILL)
-        os.waitpid(-1, 0)
+    with contextlib.suppress(FileNotFoundError):  # a kernel without that list
+        while left := mine.read_text().split():
+            for pid in left:
+                os.kill(int(pid), signal.SIGKILL)
+            os.waitpid(-1, 0)
 
 
 def _leave(_: int, __: FrameType | None) -> None:

@@ -76,7 +76,7 @@ def which(program: str) -> str:
 def find(program: str, identity: Identity, fix: str, ask: str = "--version") -> Found | Missing:
     """The program with the first line of what it says when asked for its version, or what is missing."""
     path = which(program)
-    if not Path(path).is_absolute():
+    if not Path(path).is_absolute() or not Path(path).exists():
         return Missing(f"{program} is not installed", fix)
     if not reaches(identity, Path(path)):
         return Missing(

@@ -82,6 +82,7 @@ class Server:
             self._guard = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(GUARD), *self._kind.program(self.site)],
                 stdin=subprocess.PIPE,
+                bufsize=0,
                 stdout=said,
                 stderr=said,
                 cwd=folder,
@@ -140,7 +141,6 @@ class Server:
         if self._guard and self._guard.stdin:
             with contextlib.suppress(BrokenPipeError):  # it has ended: the next wait says so
                 self._guard.stdin.write(bytes([signal]))
-                self._guard.stdin.flush()
 
     def _answers(self) -> bool:
         try:
