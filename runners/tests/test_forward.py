@@ -79,7 +79,7 @@ def test_what_is_no_entry_never_reaches_a_configuration(name: str, entry: str) -
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None)
+@settings(deadline=None, database=None)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=40))
 def test_no_text_makes_a_line_of_its_own(name: str, text: str) -> None:
     with pytest.MonkeyPatch.context() as patched:

@@ -18,20 +18,20 @@ def of(address: IPv4Address | IPv6Address) -> list[Kind]:
     return [kind for kind in KINDS if any(address in each for each in networks(kind))]
 
 
-@settings(deadline=None)
+@settings(deadline=None, database=None)
 @given(st.ip_addresses(v=4))
 def test_every_ipv4_address_is_of_the_kind_that_the_table_says(address: IPv4Address) -> None:
     assert of(address) == [classify(address).kind]
 
 
-@settings(deadline=None)
+@settings(deadline=None, database=None)
 @given(st.integers(0, 2**32 - 1), st.sampled_from([0, 0xFFFF << 48, 0x64FF9B << 96, 0x64FF9B0001 << 80]))
 def test_so_is_one_inside_an_ipv6_address(inside: int, before: int) -> None:
     if before or inside > 1:
         assert of(IPv6Address(before | inside)) == [classify(IPv6Address(before | inside)).kind]
 
 
-@settings(deadline=None)
+@settings(deadline=None, database=None)
 @given(st.ip_addresses(v=6, network="2002::/16"))
 def test_6to4_too(address: IPv6Address) -> None:
     if int(address) >> 32 & 0xFFFF != 0x5EFE:  # ISATAP's
