@@ -63,7 +63,9 @@ class Stage:
             return cls._ours
 
     def __init__(self, *, in_world: bool) -> None:
-        """Listen, and answer from now on. Raises StageError."""
+        """Listen, and answer from now on. Raises StageError, also for a world that leads out."""
+        if in_world and (way := world.leads_out()):
+            raise StageError(f"nothing is staged where a packet could leave: {way}")
         self.log = Log()
         self._window: Window | None = None
         with ExitStack() as ends:

@@ -80,6 +80,12 @@ def test_whoever_could_be_in_a_world_must_be():
     assert stage_samples.elsewhere().startswith("not in a network world")
 
 
+def test_nothing_is_staged_where_a_packet_could_leave(monkeypatch):
+    monkeypatch.setattr(module.world, "leads_out", lambda: "a route on eth0")
+    with pytest.raises(StageError, match="could leave: a route on eth0"):
+        Stage(in_world=True)
+
+
 def test_without_worlds_there_is_a_table(monkeypatch):
     monkeypatch.setattr(module.world, "standing", lambda: world.Impossible(why="no"))
     monkeypatch.setattr(Stage, "_ours", None)
