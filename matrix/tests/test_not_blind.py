@@ -6,9 +6,10 @@ Where ESCAPE_MATRIX_FACTS is "required" nothing is skipped: a sandbox that is mi
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -26,7 +27,7 @@ from matrix.tests.samples import ESCAPED, HELD, untested
 
 REQUIRED = os.environ.get("ESCAPE_MATRIX_FACTS") == "required"
 ROOT = sys.platform == "linux" and os.geteuid() == 0
-ABLATION = Path(__file__).with_name("ablation.toml")
+HERE = Path(__file__).parent
 
 BUILT_IN = {column.id: column for column in load_backends(locate.backends())}
 CASES = {case.id: case for case in load_table(locate.table()).cases}
@@ -54,7 +55,28 @@ LOST = {
     "gives-var-tmp": READ | {f"path-absolute-write-{how}" for how in ("overwrite", "append", "create")},
     "gives-dev": {"ipc-posix-shm-read", "ipc-posix-shm-write"},
 }
-"""Columns of ablation.toml → those of all these rows that they let out."""
+LOST_OF_TIER1 = {
+    "no-filters": {"lo-vsock", "ipc-keyring-session-read", "ipc-keyring-session-write"},
+    "keeps-descriptors": {
+        *(f"fd-inherited-file-{what}" for what in ("read", "write", "seek", "flag", "memory", "pipe")),
+        *(f"fd-inherited-dir-{what}" for what in ("read", "path", "parent", "create")),
+        *(f"fd-inherited-socket-{what}" for what in ("tcp", "unix", "reconnect")),
+        *("proc-fd-reopen", "proc-fd-reopen-dev-fd", "proc-fd-reopen-fchmod"),
+    },
+    "keeps-terminal": {"tty-state-leftover-raw", "tty-state-leftover-size"},
+    "keeps-environment": {"env-supervisor-environ"},
+    "moves-ancestors": {
+        f"path-deny-ancestor-rename-write-{how}" for how in ("parent", "ancestor", "exchange", "link")
+    },
+    "lets-strangers-in": {
+        *("path-hardlink-alias-planted-read", "path-hardlink-alias-planted-write"),
+        *("path-hardlink-alias-hidden", "path-hardlink-alias-protected"),
+        *("ux-pathname-connect-workspace", "ux-scm-rights"),
+    },
+    "keeps-network": {"lo-tcp4", "ux-abstract-connect", "lo-inbound-listen"},
+}
+ABLATED = {"bubblewrap": ("ablation.toml", LOST), "tier1": ("ablation-tier1.toml", LOST_OF_TIER1)}
+"""The column with every protection → the file of those with one less, and what each of them lets out."""
 
 
 def chosen(option: str, names: object) -> list[str]:
@@ -68,11 +90,17 @@ def opened(tmp_path_factory: pytest.TempPathFactory) -> Report:
 
 
 @pytest.fixture(scope="module")
-def ablated(tmp_path_factory: pytest.TempPathFactory) -> Report:
+def ablated(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Report]:
     """The rows that single protections close, with each of those taken away, and with none."""
-    rows = chosen("--case", sorted(set().union(*LOST.values())))
-    columns = chosen("--backend", ["bubblewrap", *LOST])
-    return run(tmp_path_factory.mktemp("ablation"), "--backends", str(ABLATION), *rows, *columns)
+
+    @functools.cache
+    def report(whole: str) -> Report:
+        file, lost = ABLATED[whole]
+        rows = chosen("--case", sorted(set().union(*lost.values())))
+        columns = chosen("--backend", [whole, *lost])
+        return run(tmp_path_factory.mktemp("ablation"), "--backends", str(HERE / file), *rows, *columns)
+
+    return report
 
 
 def must_be_there(report: Report, column: str) -> None:
@@ -92,15 +120,21 @@ class TestReal:
         must_be_there(opened, column)
         assert [*silences(opened, BUILT_IN[column], CASES)] == []
 
-    @pytest.mark.parametrize("column", LOST)
-    def test_a_protection_taken_away_lets_out_what_it_closed(self, ablated: Report, column: str) -> None:
-        must_be_there(ablated, column)
-        assert [*misses(ablated, column, LOST[column], "bubblewrap", CASES)] == []
+    @pytest.mark.parametrize(
+        ("whole", "column"), [(whole, column) for whole, (_, lost) in ABLATED.items() for column in lost]
+    )
+    def test_a_protection_taken_away_lets_out_what_it_closed(
+        self, ablated: Callable[[str], Report], whole: str, column: str
+    ) -> None:
+        must_be_there(ablated(whole), column)
+        assert [*misses(ablated(whole), column, ABLATED[whole][1][column], whole, CASES)] == []
 
 
-def test_every_ablation_has_its_rows() -> None:
-    assert [column.id for column in load_backends(ABLATION)] == [*LOST]
-    assert all(LOST.values())
+@pytest.mark.parametrize("whole", ABLATED)
+def test_every_ablation_has_its_rows(whole: str) -> None:
+    file, lost = ABLATED[whole]
+    assert [column.id for column in load_backends(HERE / file)] == [*lost]
+    assert all(lost.values())
 
 
 def test_a_reason_may_say_when_it_holds(tmp_path: Path) -> None:

@@ -73,9 +73,11 @@ class Runner(local.Local):
         super().__init__(options)
         self.strict = options["mode"] == "strict"
         self._plain = Unconfined({})
-        proxied = {Channel.PROXY, Channel.RECORDS, Channel.DIAL_LOG}
-        self.channels = ARGV_CHANNELS | proxied if self.strict else self._plain.channels
-        self.channels |= {Channel.DECISIONS}
+        if self.strict:
+            ours = {Channel.PROXY, Channel.RECORDS, Channel.DIAL_LOG, Channel.DECISIONS}
+            self.channels = ARGV_CHANNELS | ours
+        else:  # what is wrong with a list is so in either configuration, and is asked of the strict one
+            self.channels = self._plain.channels - {Channel.DECISIONS}
 
     def find(self, identity: Identity) -> Found | Missing:
         """bwrap, and libseccomp to make the filters with."""
