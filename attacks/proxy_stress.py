@@ -2,7 +2,7 @@
 
 What a proxy answers to the burden is its own affair: it may refuse, close or serve. What counts is the
 call that follows while the burden still weighs on it: a proxy that is out of memory, of descriptors or
-of patience must not let it through. Everything is bounded and lasts two seconds at most.
+of patience must not let it through. Everything is bounded and lasts a second or two.
 Sources: stripe/smokescreen TestProxyTimeouts and TestMaxConcurrentConnectTunnels, RFC 6585 5, RFC 1928.
 """
 
@@ -17,7 +17,7 @@ import ssl
 import time
 import urllib.parse
 
-SLOWLY, PAUSE = 20, 0.1  # bytes that a slow client sends, and the seconds before each
+SLOWLY, PAUSE = 20, 0.05  # bytes that a slow client sends, and the seconds before each
 
 
 def attempt(target):

@@ -15,6 +15,7 @@ _IDLE = 20.0  # seconds that a tunnel may be silent
 _ANSWER = 3.0  # seconds that an upstream may take
 _MOST = 8 * 1024 * 1024  # bytes of an answer
 _END = re.compile(rb"\r?\n\r?\n")
+_INTERIM = re.compile(rb"^HTTP/\S+ 1(?!01)(?:.*\n)+?\r?\n")  # what comes before the answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,7 +72,7 @@ def response(upstream: socket.socket, method: str, told: bytes) -> Response:
     upstream.settimeout(_ANSWER)
     data = b""
     while not (end := _END.search(data)) and (more := _some(upstream, data)):
-        data += more
+        data = _INTERIM.sub(b"", data + more)
     if not end or not data.startswith(b"HTTP/"):
         return Response(data=data)
     head, body = data[: end.start()], data[end.end() :]
