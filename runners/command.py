@@ -67,8 +67,8 @@ class Runner(Local):
             },
             "show": {
                 **_TEMPLATE,
-                "description": 'What makes one path beside the workspace readable, with "{path}"; stands in argv '
-                'at "{show}". Left out, the programs that some rows start may be missing inside.',
+                "description": 'What makes one path beside the workspace readable, with "{path}"; stands in '
+                'argv at "{show}". Left out, the programs that some rows start may be missing inside.',
             },
             "grant": {
                 **_TEMPLATE,
