@@ -20,7 +20,8 @@ check "ruff: lint" ruff check --quiet --output-format concise .
 check "ruff: format" ruff format --check .
 check "pyright: types" pyright
 check "import-linter: contracts of pyproject.toml" lint-imports --no-cache
-check "vermin: attacks run on Python 3.8" vermin --target=3.8- --no-tips --violations --quiet attacks/*.py
+check "vermin: attacks and tier 1's launcher run on Python 3.8" vermin --target=3.8- --no-tips --violations --quiet \
+    attacks/*.py runners/tier1/inside.py runners/tier1/launcher/*.py
 check "tidy: sizes, names, words, what attacks import" python ci/tidy.py
 check "schemas are schemas" check-jsonschema --check-metaschema testdata/*.schema.json
 check "addresses: their schema" check-jsonschema --schemafile testdata/addresses.schema.json testdata/addresses.json

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import shutil
@@ -18,7 +19,6 @@ from runners.masks import empty_file
 from runners.modes import assemble
 from runners.system import view
 from runners.tier1 import sandbox
-from runners.tier1.seccomp import programs
 
 HERE = Path(__file__).parent
 LAUNCHER = HERE / "launcher"
@@ -44,7 +44,8 @@ def prepare(launch: Launch, options: Mapping[str, Any], bwrap: str, door: int, o
     if not workspace.is_absolute() or workspace == Path("/"):
         raise StartError(f"{workspace} cannot be a workspace: name a directory below the root, from the root")
     lacks: Sequence[str] = options.get("lacks", ())
-    filters = [] if "filters" in lacks else [_holding(program, opened) for program in programs()]
+    programs = () if "filters" in lacks else _programs()
+    filters = [_holding(program, opened) for program in programs]
     present, empty = sandbox.look(), empty_file(launch)
     plan = {
         "bwrap": bwrap,
@@ -105,6 +106,11 @@ def _launcher(launch: Launch) -> Path:
         except OSError:  # another start of this run was faster
             shutil.rmtree(making)
     return copy
+
+
+def _programs() -> tuple[bytes, ...]:
+    """The system-call filters; their library is Linux's, and is asked for when they are."""
+    return importlib.import_module("runners.tier1.seccomp").programs()
 
 
 def _holding(data: bytes, opened: ExitStack) -> int:

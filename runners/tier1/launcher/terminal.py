@@ -46,10 +46,12 @@ def run(start: Callable[[], object]) -> NoReturn:
             os.close(descriptor)
         start()
     os.close(slave)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stopped)
     foreground = 0 in given and os.tcgetpgrp(0) == os.getpgrp()
-    if foreground:
-        tty.setraw(0, termios.TCSANOW)
     try:
+        if foreground:
+            tty.setraw(0, termios.TCSANOW)
         status = relay(child, master, waking[0], given, typed=foreground)
     finally:
         if foreground:
@@ -75,6 +77,11 @@ def wake() -> tuple[int, int]:
 
 def noted(*_: object) -> None:
     """The pipe has been written to; a signal without a handler would not do that."""
+
+
+def stopped(number: int, _: object) -> NoReturn:
+    """End as a shell says it, after the caller's terminal is as it was; the sandbox dies with its parent."""
+    sys.exit(128 + number)
 
 
 def relay(child: int, master: int, waking: int, given: list[int], *, typed: bool) -> int:

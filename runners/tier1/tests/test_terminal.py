@@ -102,6 +102,16 @@ def test_no_mode_and_no_size_stays(call: Callable[..., Caller]) -> None:
     assert state(caller) == before
 
 
+def test_no_mode_stays_when_the_launcher_is_ended(call: Callable[..., Caller]) -> None:
+    caller = call("echo ready; read _")
+    before = state(caller)
+    assert b"ready" in caller.until(b"ready")
+    raw = state(caller)
+    os.kill(caller.pid, signal.SIGTERM)
+    assert caller.wait() == 128 + signal.SIGTERM
+    assert state(caller) == before != raw
+
+
 def test_without_a_stand_in_they_stay(call: Callable[..., Caller]) -> None:
     caller = call(f"read _; {CHANGES}", DIRECT)
     before = state(caller)
