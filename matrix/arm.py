@@ -21,7 +21,7 @@ from matrix.evidence import Attempted, Blind, Nothing, Observation, Seen, Sighti
 from matrix.internet.spelled import spelled
 from matrix.ledger import Run
 from matrix.model import Case, Reason, Untested
-from matrix.row import TWIN, Row
+from matrix.row import TWIN, Row, Vigilant
 from matrix.scene import egress, scene
 from matrix.witnesses.contract import Ground, Unplantable, Witness, fresh_token
 from matrix.workspace import ENVIRONMENT, Workspace, environment
@@ -176,10 +176,10 @@ class Arm:
             return
         nonce = fresh_token()
         launch = self._launch(rows, self._request(nonce, rows))
-        transient = [row for row in rows if row.witness.transient]
+        vigilant = Vigilant(row for row in rows if row.witness.transient)
 
-        def during() -> None:
-            for row in transient:
+        def during(said: bytes) -> None:
+            for row in vigilant.awake(said):
                 self._look(row, None)
 
         def started(running: Running) -> None:

@@ -54,14 +54,15 @@ def drive(
     runner: Runner,
     launch: Launch,
     deadline: float,
-    during: Callable[[], None],
+    during: Callable[[bytes], None],
     started: Callable[[Running], None],
     last: bytes,
 ) -> Driven:
     """Start and see it through, for at most `deadline` seconds.
 
     `last` is what the command's output ends with, after which nobody need wait for the pipes to close.
-    `started` is told of it at once, `during` is called every 10 ms while it runs, and when it has spoken.
+    `started` is told of it at once. `during` is told what it has said since: every 10 ms while it runs,
+    and at once when it has spoken.
     A sandbox that cannot be started gives a Driven without output whose `ended` says why. What is left
     of it is there until the caller says `close`: a runner's own sweep would end what survived.
     """
@@ -77,7 +78,7 @@ def drive(
         raise
 
 
-def _see_through(running: Running, end: float, during: Callable[[], None], last: bytes) -> Driven:
+def _see_through(running: Running, end: float, during: Callable[[bytes], None], last: bytes) -> Driven:
     heard = _Heard()
     late = False
     spoken = 0.0  # when the last word was heard
@@ -87,10 +88,11 @@ def _see_through(running: Running, end: float, during: Callable[[], None], last:
             heard.kept[descriptor] = bytearray()
             waiting.register(descriptor, selectors.EVENT_READ)
         while (exit_ := running.poll()) is None:
+            before = len(heard.kept[running.output])
             _listen(waiting, heard, TICK)
             if not spoken and last in heard.kept[running.output][-TAIL:]:
                 spoken = time.monotonic()
-            during()
+            during(bytes(heard.kept[running.output][before:]))
             if not late and time.monotonic() > end:
                 late = True
                 running.kill()

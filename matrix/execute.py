@@ -122,7 +122,7 @@ def _once(cases: Sequence[Case], runner: Runner, setting: Setting, vigil: Vigil)
 def _doubtful(case: Case, judged: Judged) -> bool:
     """Whether a row of a batch is worth another try alone: all but the held, and what cannot be asked.
 
-    Alone an escape would only be told more precisely; rows about a proxy have the stage for themselves as it is.
+    Alone an escape is only told more precisely, and rows about a proxy have the stage for themselves anyway.
     """
     match judged.verdict:
         case Held() | Untested(reason=Reason.NOT_EXPRESSIBLE):

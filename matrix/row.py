@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from matrix import transcript
 from matrix.evidence import (
     Absent,
     Acted,
@@ -19,6 +22,7 @@ from matrix.evidence import (
 from matrix.model import Case, Untested
 from matrix.witnesses.contract import Ground, Planted, Witness
 
+TURN = 0.1  # seconds between two looks of everybody
 TWIN = "#twin"  # behind a row's id: its same-call twin
 
 
@@ -60,3 +64,30 @@ class Row:
                 return TwinAnswer.REFUSED
             case NotStarted() | _:
                 return TwinAnswer.SILENT
+
+
+class Vigilant:
+    """The rows whose witnesses look while their launch runs.
+
+    Most look at every turn. Those that only meet their own attempt are woken by what it says; in case
+    that is lost or late, all of them ten times a second.
+    """
+
+    def __init__(self, rows: Iterable[Row]) -> None:
+        found = [*rows]
+        self.always = [row for row in found if not row.witness.meets]
+        self.meeting = {row.case.id: row for row in found if row.witness.meets}
+        self.last: list[Row] = []
+        self.asked_at = 0.0
+
+    def awake(self, said: bytes) -> Iterable[Row]:
+        """Who looks now, after this piece of output."""
+        if not self.meeting:
+            return self.always
+        ids = {name.removesuffix(TWIN) for name in transcript.named(said)}
+        if ids & self.meeting.keys():
+            self.last = [self.meeting[each] for each in ids if each in self.meeting]
+        if (now := time.monotonic()) > self.asked_at + TURN:
+            self.asked_at = now
+            return [*self.always, *self.meeting.values()]
+        return [*self.always, *self.last]

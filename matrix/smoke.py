@@ -52,7 +52,7 @@ def ask(runner: Runner, setting: Setting, attack: str) -> Attempted:
             environment=environment(setting.identity),
         )
         last = transcript.last_word(nonce)
-        driven = drive(runner, launch, START, lambda: None, lambda _: None, last)
+        driven = drive(runner, launch, START, lambda _: None, lambda _: None, last)
         return transcript.read(nonce, [task], driven.output, ended=driven.ended).attempts[attack]
     finally:
         driven.close()

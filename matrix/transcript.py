@@ -7,6 +7,7 @@ bounded, and a line that does not parse is passed over. Pure.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,6 +27,7 @@ from matrix.evidence import (
 
 LIMIT = 8 << 20  # bytes of output that one launch may produce
 STEPS = 64  # steps kept of one attempt
+_ID = re.compile(rb'"id": "([^"]*)"')
 TEXT = 4096  # characters kept of any text that an attack reports
 
 
@@ -44,6 +46,11 @@ class Task:
 def last_word(nonce: str) -> bytes:
     """What the launcher's output ends with when it has seen all attempts through."""
     return f'{nonce} {{"kind": "bye"}}'.encode()
+
+
+def named(said: bytes) -> set[str]:
+    """The ids that stand in a piece of a launch's output: whose witnesses may have something to do."""
+    return {found.decode("utf-8", "replace") for found in _ID.findall(said)}
 
 
 def request(nonce: str, tasks: list[Task]) -> str:

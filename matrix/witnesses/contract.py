@@ -92,6 +92,9 @@ class Witness(Protocol):
     transient: bool
     """Whether the canary may be visible only during the run, so that look() is called throughout."""
 
+    meets: bool
+    """Whether that is only for meetings of its own attempt, so that others need not wake it."""
+
     grace: float
     """Seconds after the launcher's exit in which nothing counts yet."""
 
@@ -142,6 +145,7 @@ class Watching:
     """Defaults for a witness that has nothing to say to some of the questions."""
 
     transient = False
+    meets = False
     grace = 0.0
     patience = 0.5
     lasts = float("inf")
