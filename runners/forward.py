@@ -194,4 +194,5 @@ def _nameserver() -> str:
 
 
 def _variables(url: str) -> dict[str, str]:
-    return dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), url)
+    names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
+    return {**dict.fromkeys(names, url), "NODE_USE_ENV_PROXY": "1"}
