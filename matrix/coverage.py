@@ -232,9 +232,12 @@ def _attacks(table: Table, shipped: Shipped) -> Iterator[Problem]:
 def _rules(table: Table, shipped: Shipped) -> Iterator[Problem]:
     named = {rule for case in table.cases for rule in case.rules}
     for rule in shipped.rules:
-        if rule.id not in named:
+        if rule.id not in named and not rule.unproved:
             what, do = "no row proves this rule", f'name it in a row: "rules": ["{rule.id}"]'
             yield _problem("rule-without-row", rule, what, do)
+        elif rule.id in named and rule.unproved:
+            what = "it says why no row proves it, and one does"
+            yield _problem("stray-unproved", rule, what, "remove unproved")
 
 
 def _counted(names: Iterable[str]) -> Iterator[tuple[str, int]]:

@@ -86,6 +86,7 @@ class Rule:
     id: str
     holds: str  # what must hold, in a sentence
     specification: str  # where it says so
+    unproved: str = ""  # why no row proves it yet
     source: Source = Source(file="")
 
 

@@ -19,7 +19,7 @@ SEVERAL = "five-at-once"  # the one file with more than one mistake
 EXPECTED = (CORPUS / "expected.txt").read_text().splitlines()
 
 # What a file of rows or columns cannot get wrong: it is about the attacks and rules beside it.
-ELSEWHERE = {"attack-without-row", "bad-attack", "rule-without-row"}
+ELSEWHERE = {"attack-without-row", "bad-attack", "rule-without-row", "stray-unproved"}
 
 
 def problems(path: Path) -> tuple[Problem, ...]:

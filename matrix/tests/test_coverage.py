@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from matrix.coverage import Shipped, broken, column_gaps, gaps
-from matrix.model import Backend, Case, Mechanism, Source, Table, Untestable
+from matrix.model import Backend, Case, Mechanism, Rule, Source, Table, Untestable
 from matrix.steps import Attack
 
 MECHANISM = Mechanism(
@@ -50,6 +50,16 @@ def test_an_attack_needs_a_row_in_the_built_in_table_alone() -> None:
     shipped = replace(SHIPPED, attacks={**SHIPPED.attacks, "two": Attack(steps=frozenset({"x"}))})
     assert kinds(TABLE, shipped) == ["attack-without-row"]
     assert kinds(TABLE, replace(shipped, complete=False)) == []
+
+
+def test_a_rule_needs_a_row_or_a_reason_and_never_has_both() -> None:
+    rule = Rule(id="R01", holds="x", specification="x")
+    later = replace(rule, unproved="not yet")
+    proved = replace(TABLE, cases=(replace(CASE, rules=("R01",)),))
+    assert kinds(TABLE, replace(SHIPPED, rules=(rule,))) == ["rule-without-row"]
+    assert kinds(TABLE, replace(SHIPPED, rules=(later,))) == []
+    assert kinds(proved, replace(SHIPPED, rules=(rule,))) == []
+    assert kinds(proved, replace(SHIPPED, rules=(later,))) == ["stray-unproved"]
 
 
 def test_a_bad_attack_is_told_once_and_not_as_an_unknown_step() -> None:

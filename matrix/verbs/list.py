@@ -76,7 +76,11 @@ def _rule(rule: Rule, table: Table, cells: Sequence[Cell]) -> Iterator[str]:
     """The rule, its rows, and their verdicts by column."""
     rows = [case.id for case in table.cases if rule.id in case.rules]
     yield f"{rule.id}  {rule.holds} ({rule.specification})"
-    said = f"{len(rows)} row{'' if len(rows) == 1 else 's'}: {', '.join(rows)}" if rows else "no row"
+    said = (
+        f"{len(rows)} row{'' if len(rows) == 1 else 's'}: {', '.join(rows)}"
+        if rows
+        else f"no row: {rule.unproved}"
+    )
     yield textwrap.fill(said, WIDTH, initial_indent="     ", subsequent_indent="       ")
     mine = [cell for cell in cells if cell.case in rows]
     for column in dict.fromkeys(cell.backend for cell in mine):
