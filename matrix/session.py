@@ -8,6 +8,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+import psutil
+
 from matrix import host, locate, world
 from matrix.arm import Setting
 from matrix.digest import digest
@@ -115,6 +117,8 @@ def execute_in_world(
     unit: Unit, setting: Setting, leg: Leg, repeat: int, *, renumbered: bool
 ) -> tuple[Sequence[Cell], Sequence[Amend]]:
     """A unit in a world that only this process entered; an account that is `renumbered` there is root."""
+    me = psutil.Process()
+    setting.run.record("pid", f"{me.pid} {me.create_time()}")  # it does not end with an interrupted run
     inside = replace(setting, identity=Identity.current()) if renumbered else setting
     runner = make_runner(unit.backend)
     try:
