@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 import attacks
+from attacks.tests.answering import OK, OPEN, Proxy
 from attacks.tests.inside import FakeLibc, Recorder, load
 
 
@@ -66,3 +67,13 @@ def recorded(monkeypatch):
     recorder = type("Fresh", (Recorder,), {})
     monkeypatch.setattr(socket, "socket", recorder)
     return recorder
+
+
+@pytest.fixture
+def proxy(monkeypatch):
+    """The environment's proxy; its tunnels lead to an upstream that answers OK."""
+    made = Proxy(lambda head: OPEN if head.startswith(b"CONNECT") else OK)
+    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{made.port}")
+    monkeypatch.setattr(load("launcher").Target, "meet", lambda self, moment="", **_: "", raising=False)
+    yield made
+    made.listener.close()

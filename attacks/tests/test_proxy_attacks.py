@@ -1,74 +1,14 @@
-"""The attacks that ask a proxy, against a proxy of our own that answers as told and notes what it hears."""
+"""The attack that asks a proxy, against one of our own that answers as told."""
 
 import contextlib
 import errno
-import socket
 import ssl
-import threading
 
 import pytest
 import trustme
 
-from attacks.tests.inside import TOKEN, as_if_it_ended, load
-
-OK = b"HTTP/1.1 200 OK\r\nContent-Length: 7\r\n\r\narrived"
-OPEN = b"HTTP/1.1 200 Connection established\r\n\r\n"
-NO = b"HTTP/1.1 403 Forbidden: private\r\nX-Denial-Kind: private\r\nContent-Length: 4\r\n\r\nnope"
-
-
-class Proxy:
-    """Answers each request head by `answer(head)`: bytes, or b"" to hang up, or None to say nothing."""
-
-    def __init__(self, answer=lambda _: OPEN):
-        self.answer, self.asked, self.heard, self.guests, self.after = answer, [], b"", 0, None
-        self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
-
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                guest, _ = self.listener.accept()
-                self.guests += 1
-                threading.Thread(target=self.serve, args=(guest,), daemon=True).start()
-
-    def serve(self, guest):
-        held = b""
-        with guest, contextlib.suppress(OSError):
-            while data := guest.recv(65536):
-                held += data
-                self.heard += data
-                while b"\r\n\r\n" in held:
-                    head, _, held = held.partition(b"\r\n\r\n")
-                    self.asked.append(head)
-                    said = self.answer(head)
-                    if said == b"":
-                        return
-                    guest.sendall(said or b"")
-                    if self.after and head.startswith(b"CONNECT"):
-                        self.after(guest)
-                        return
-
-
-@pytest.fixture
-def proxy(monkeypatch):
-    """The environment's proxy; its tunnels lead to an upstream that answers OK."""
-    made = Proxy(lambda head: OPEN if head.startswith(b"CONNECT") else OK)
-    monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{made.port}")
-    monkeypatch.setattr(load("launcher").Target, "meet", lambda self, moment="", **_: "", raising=False)
-    yield made
-    made.listener.close()
-
-
-def ask(*requests, attack="proxy_request"):
-    """What the attack says of these requests: each (step, request) or (step, request, keep)."""
-    told = [{"step": step, "request": request, "keep": bool(keep)} for step, request, *keep in requests]
-    named = []
-    with as_if_it_ended():
-        given = load("launcher").Target({"token": TOKEN, "steps": told}, lambda _, step: named.append(step))
-        said, facts = load("launcher").judge_nothing(load(attack).attempt, given)
-        del given
-    return said, facts, named
+from attacks.tests.answering import NO, OK, OPEN, ask
+from attacks.tests.inside import TOKEN, load
 
 
 class TestRequests:
@@ -279,36 +219,3 @@ class TestTls:
             server.wrap_bio(came, ssl.MemoryBIO(), server_side=True).do_handshake()
         assert seen == ["a.test"]
         assert b"\xfe\x0d" in hello
-
-
-class TestStress:
-    @pytest.mark.parametrize(
-        ("stress", "guests"),
-        [("slow-20", 22), ("tunnels-50", 52), ("denials-200", 202), ("garbage", 11), ("headers-1000", 3),
-         ("target-1m", 3)],
-    )  # fmt: skip
-    def test_each_burden_is_followed_by_the_call(self, proxy, monkeypatch, stress, guests):
-        monkeypatch.setattr(load("proxy_stress"), "PAUSE", 0)
-        proxy.answer = lambda head: OPEN if b"listed.test" in head else NO
-        row = {"stress": stress, "through": "listed.test:443", "then": {"connect": "other.test:443"}}
-        said, facts, steps = ask(("forbidden", row), attack="proxy_stress")
-        assert (said, facts["errno"], steps) == ("refused", errno.EACCES, ["proxy", "forbidden"])
-        assert "403 Forbidden" in facts["text"]
-        assert proxy.guests == guests
-        assert proxy.asked[-1].startswith(b"CONNECT other.test:443")
-
-    def test_a_proxy_that_gives_way_is_asked_with_the_marker(self, proxy):
-        row = {"stress": "headers-1000", "through": "a.test:443", "then": {"connect": "other.test:443"}}
-        assert ask(("forbidden", row), attack="proxy_stress")[0] == "acted"
-        assert f"X-Marker: {TOKEN}.0".encode() in proxy.asked[-1]
-
-    def test_the_allowed_call_beside_it_is_no_burden(self, proxy):
-        said, _, steps = ask(("listed", {"connect": "a.test:443"}), attack="proxy_stress")
-        assert (said, steps, proxy.guests) == ("acted", ["proxy", "listed"], 2)
-
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")  # it ends open
-    def test_a_burden_that_is_none_proves_nothing(self, proxy):
-        proxy.answer = lambda _: NO
-        row = {"stress": "tunnels-50", "through": "listed.test:443", "then": {"connect": "other.test:443"}}
-        with pytest.raises(RuntimeError, match="not even one tunnel"):
-            ask(("forbidden", row), attack="proxy_stress")
