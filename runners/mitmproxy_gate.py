@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from mitmproxy import http
+from mitmproxy.net.http.url import parse_authority
 
 LISTS = Path(__file__).with_name("lists.json")
 PRIVATE = tuple(
@@ -37,10 +38,12 @@ class Gate:
 
     def http_connect(self, flow: Any) -> None:
         """A tunnel: refused before anything is resolved."""
-        if listed(flow.request.host, flow.request.port):
-            self.tunnels.add(flow.client_conn.id)
-        else:
+        if not listed(flow.request.host, flow.request.port):
             refuse(flow, "unlisted")
+        elif differs(flow.request, flow.request.port):
+            refuse(flow, "mismatch")
+        else:
+            self.tunnels.add(flow.client_conn.id)
 
     def tls_clienthello(self, data: Any) -> None:
         """A tunnel's first bytes: one with another server name than the host's is opened, and so refused."""
@@ -54,7 +57,7 @@ class Gate:
             refuse(flow, "unlisted")
         elif flow.client_conn.tls_established:
             refuse(flow, "mismatch")  # no other tunnel with TLS in it is opened
-        elif flow.client_conn.id not in self.tunnels and differs(request):
+        elif flow.client_conn.id not in self.tunnels and differs(request, 80):
             refuse(flow, "mismatch")
 
     async def server_connect(self, data: Any) -> None:
@@ -104,14 +107,21 @@ def may_reach(which: str, address: Any) -> bool:
     return which == "tenant" and any(address in each for each in PRIVATE)
 
 
-def differs(request: Any) -> bool:
-    """Whether the Host header names another host than the one that is asked for."""
-    return bool(request.host_header) and plain(request.pretty_host) != plain(request.host)
+def differs(request: Any, default: int) -> bool:
+    """Whether Host names another host or port than is asked for, or is missing where it must be."""
+    named = request.host_header
+    if named is None:
+        return request.http_version != "HTTP/1.0"
+    host, port = parse_authority(named, check=False)
+    return plain(host) != plain(request.host) or (port or default) != request.port
 
 
 def plain(host: str) -> str:
-    """Lower case, without a dot at its end."""
-    return host.lower().removesuffix(".")
+    """Lower case, in A-labels, without a dot at its end."""
+    try:
+        return host.lower().removesuffix(".").encode("idna").decode()
+    except UnicodeError:  # no name: then it is on no list
+        return host
 
 
 def refuse(flow: Any, why: str) -> None:

@@ -22,6 +22,9 @@ PATIENCE = 30.0  # seconds for a proxy to answer, or to end
 MOST = 1 << 16  # bytes of each log that are given
 PORTS = range(3128, 3628)  # below those that the system gives to outgoing connections
 LOGS = ("said", "log", "access")  # what it prints, what it writes about itself, what it writes about requests
+LABEL = "[a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?"
+"""One label of a name, for proxies that are told of names by POSIX expressions."""
+
 _ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C"}
 _HELLO = b"OPTIONS * HTTP/1.0\r\n\r\n"  # names no host, so that whatever the answer is, nothing is dialled
 

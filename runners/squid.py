@@ -19,7 +19,7 @@ from runners.contract import Found, Identity, Missing
 from runners.forward import DNS, Forward
 from runners.local import find, which
 from runners.networks import networks
-from runners.server import Site, Told
+from runners.server import LABEL, Site, Told
 from runners.tier1.entries import ALL_PORTS, Below, Entry, Network
 from runners.tier1.hosts import Literal, Name
 
@@ -130,7 +130,7 @@ def _host(entry: Entry) -> str:
         case Name(text):
             return f"dstdomain -n {text}"
         case Below(name):
-            return rf"dstdom_regex -n -i ^.+\.{name.replace('.', chr(92) + '.')}$"
+            return rf"dstdom_regex -n -i ^({LABEL}\.)+{name.replace('.', chr(92) + '.')}$"
         case Literal(address):
             return f"dst -n {address}"
         case Network(network):

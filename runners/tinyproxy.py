@@ -13,12 +13,12 @@ from collections.abc import Iterator, Mapping
 from runners.contract import Found, Identity, Missing
 from runners.forward import Forward, asks_elsewhere
 from runners.local import find, which
-from runners.server import Site, Told
+from runners.server import LABEL, Site, Told
 from runners.tier1.entries import ALL_PORTS, Below, Entry, Network
 from runners.tier1.hosts import Literal, Name
 
 _MOST = 500  # characters of a line of its filter, which it reads in pieces of 512
-_HTTP, _LABEL = 80, "[-_a-z0-9]+"
+_HTTP = 80
 
 _SITE = """\
 Port {port}
@@ -84,7 +84,7 @@ def _host(entry: Entry) -> str:
         case Name(text):
             return rf"{_escaped(text)}\.?"
         case Below(name):
-            return rf"({_LABEL}\.)+{_escaped(name)}\.?"
+            return rf"({LABEL}\.)+{_escaped(name)}\.?"
         case Literal() as literal:
             return _escaped(str(literal))
         case Network():

@@ -19,7 +19,7 @@ BOTH = Egress(
     tenant=("wiki.test", "10.1.0.0/16:22", "10.2.3.4"),
 )
 LINE = re.compile(
-    r"acl \w+ (dstdomain -n [-a-z0-9_.]+|dstdom_regex -n -i \^\.\+(\\\.[-a-z0-9_]+)+\$"
+    r"acl \w+ (dstdomain -n [-a-z0-9_.]+|dstdom_regex -n -i \^\S+(\\\.[-a-z0-9_]+)+\$"
     r"|dst( -n)? [0-9a-f:./]+|dst -n all|port [-0-9 ]+)|http_access (allow \w+ \w+( !\w+)*|deny all)"
 )
 """What a line about lists may be."""
@@ -41,7 +41,7 @@ def test_each_entry_is_two_lists_and_a_rule() -> None:
         "acl manifest0 dstdomain -n api.test",
         "acl manifest0ports port 80 443",
         "http_access allow manifest0 manifest0ports !special !private",
-        r"acl manifest1 dstdom_regex -n -i ^.+\.wild\.test$",
+        r"acl manifest1 dstdom_regex -n -i ^([a-z0-9_]([-a-z0-9_]{0,61}[a-z0-9_])?\.)+wild\.test$",
         "acl manifest1ports port 8443",
         "http_access allow manifest1 manifest1ports !literal !special !private",
         "acl manifest2 dst -n 2600::1",
