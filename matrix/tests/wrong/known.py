@@ -1,0 +1,8 @@
+"""All the wrong proxies there are: importing their files makes them known."""
+
+from matrix.tests.wrong import addresses, answers, lists, names, records, requests, sandboxes
+from matrix.tests.wrong.double import DOUBLES
+
+FILES = (addresses, answers, lists, names, records, requests, sandboxes)
+
+__all__ = ["DOUBLES", "FILES"]
