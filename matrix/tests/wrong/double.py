@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from matrix.model import Escaped, Held, Untested, Verdict
 from runners.tier1.head import MOST_BYTES
 from runners.tier1.hosts import wire
 from runners.tier1.proxy import Proxy
@@ -33,18 +34,40 @@ class Double:
     flags: tuple[str, ...] = ()  # bwrap's, where the sandbox around the proxy is wrong
     escaped: tuple[str, ...] = ()  # rows that it lets escape
     refused: tuple[str, ...] = ()  # rows that are untested with it, as it refuses what the policy grants
+    failed: tuple[str, ...] = ()  # rows that are untested with it, as their client never comes to the proxy
     touched: tuple[str, ...] = ()  # rows of the sample that its fault lets escape too
 
     @property
     def spared(self) -> tuple[str, ...]:
         """Rows that are held all the same: the proxy is wrong, and not dead."""
-        caught = {*self.escaped, *self.refused, *self.touched}
+        caught = {*self.escaped, *self.refused, *self.failed, *self.touched}
         return tuple(row for row in SAMPLE if row not in caught)
+
+    def complaints(self, verdicts: Mapping[str, Verdict]) -> Iterator[str]:
+        """What keeps these verdicts from proving that it was caught."""
+        for row in self.rows:
+            wanted = self._wanted(row)
+            match verdicts.get(row):
+                case Held():
+                    came = "held"
+                case Escaped():
+                    came = "escaped"
+                case Untested(reason=reason):
+                    came = reason.value
+                case None:
+                    came = "not tried"
+            if came != wanted:
+                yield f"{self.name}, {row}: {came} and not {wanted}: {verdicts.get(row)}"
+
+    def _wanted(self, row: str) -> str:
+        if row in self.spared:
+            return "held"
+        return "over-refused" if row in self.refused else "fault" if row in self.failed else "escaped"
 
     @property
     def rows(self) -> tuple[str, ...]:
         """All that it is tried with."""
-        return tuple(dict.fromkeys((*self.escaped, *self.refused, *self.touched, *self.spared)))
+        return tuple(dict.fromkeys((*self.escaped, *self.refused, *self.failed, *self.touched, *self.spared)))
 
 
 def wrong(

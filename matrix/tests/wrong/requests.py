@@ -91,7 +91,7 @@ class TwoFramings(Careless):
         return re.sub(rb"(?i)Content-Length:.*\r\n", b"", raw)
 
 
-@wrong("mm-bare-lf", "mm-bare-lf-header")
+@wrong("mm-bare-lf")
 class BareLineFeeds(Careless):
     """Takes a line feed alone for the end of a line."""
 

@@ -9,13 +9,13 @@ _ALL = (
         name="host-net",
         does="Shares the node's network with the command.",
         flags=("--share-net",),
-        escaped=("direct-tcp-v4", "direct-tcp-node-loopback", "client-noproxy-flag"),
+        escaped=("direct-tcp-v4", "direct-tcp-node-loopback", "client-curl-resolve"),
     ),
     Double(
         name="upper-only-env",
         does="Sets HTTP_PROXY and not http_proxy, the only one of the two that curl looks at.",
         flags=("--unsetenv", "http_proxy"),
-        refused=("client-curl-http-lower",),
+        failed=("client-curl-http-lower",),
     ),
 )
 DOUBLES |= {double.name: double for double in _ALL}

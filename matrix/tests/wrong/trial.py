@@ -6,6 +6,7 @@ for each proxy would run the same controls for every one.
 
 from __future__ import annotations
 
+import socket
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
@@ -16,11 +17,11 @@ from matrix.evidence import Observation
 from matrix.ledger import Run
 from matrix.load import load_table
 from matrix.model import Case, Verdict
-from matrix.plan import key
 from matrix.sweep import raise_limit, sweep
 from matrix.tests.wrong.known import DOUBLES
 from matrix.verdict import Bracket, judge
 from runners.contract import Identity
+from runners.tier1.inside import PORT
 from runners.tier1.runner import Runner
 
 RIGHT = ""
@@ -47,9 +48,9 @@ def _trial(rows: Rows, run: Run) -> Verdicts:
     identity = Identity.current()
     setting = Setting(run=run, identity=identity, facts=host.facts(identity))
     found: Verdicts = {name: {} for name in rows}
-    for wanted in dict.fromkeys(key(table[row]) for each in rows.values() for row in each):
+    for around in (True, False):  # what goes around the proxy has a launch of its own
         asked = {name: [table[row] for row in each] for name, each in rows.items()}
-        cases = {name: [case for case in each if key(case) == wanted] for name, each in asked.items()}
+        cases = {name: [case for case in each if case.direct is around] for name, each in asked.items()}
         for name, verdicts in _between(cases, setting).items():
             found[name] |= verdicts
     return found
@@ -58,8 +59,11 @@ def _trial(rows: Rows, run: Run) -> Verdicts:
 def _between(cases: Mapping[str, Sequence[Case]], setting: Setting) -> Verdicts:
     """The verdicts on rows that may share a launch."""
     union = [*{case.id: case for each in cases.values() for case in each}.values()]
+    if not union:
+        return {}
     with ExitStack() as controls:
-        before = bracket.control(controls, union, setting, "before")
+        with socket.create_server(("127.0.0.1", PORT)):  # a control's proxy would take it from `host-net`
+            before = bracket.control(controls, union, setting, "before")
         seen = {name: _attempt(name, each, setting, before) for name, each in cases.items() if each}
         after = bracket.control(controls, union, setting, "after")
 
