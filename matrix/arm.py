@@ -39,7 +39,6 @@ from runners.contract import (
 )
 
 START = 20.0  # seconds that a sandbox may take to start
-PROXIED, OTHER = 1.0, 0.25  # seconds that a row may take among many, beyond what one of them may alone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,8 +186,7 @@ class Arm:
             for row in rows:
                 row.witness.started(running)
 
-        each = sum(PROXIED if row.case.proxied else OTHER for row in rows)
-        limit = START + max(row.case.seconds for row in rows) + each
+        limit = START + max(row.case.seconds for row in rows) + sum(row.share for row in rows)
         last = transcript.last_word(nonce)
         self.driven = drive(self.runner, launch, limit, during, started, last)
         heard = transcript.read(nonce, self.tasks, self.driven.output, ended=self.driven.ended)

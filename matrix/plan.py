@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from matrix.model import Backend, Case
@@ -12,6 +12,7 @@ WORLD = "world"
 EGRESS = "egress"
 DIRECT = "direct"
 DECISION = "decision"
+MOST = 150  # rows about a proxy in one unit, so that several processes share them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,7 +20,7 @@ class Unit:
     """One column × rows that are launched and judged together."""
 
     backend: Backend
-    key: str  # one of the words above, or the one row's id
+    key: str  # one of the words above (egress-2 for a part of many), or the one row's id
     cases: tuple[Case, ...]
 
     @property
@@ -38,7 +39,7 @@ class Unit:
         return f"{self.backend.id}/{self.key}"
 
 
-def key(case: Case) -> str:
+def _key(case: Case) -> str:
     """Which unit of a column a row belongs to."""
     if case.subject == "decision":
         return DECISION
@@ -62,9 +63,21 @@ def units(cases: Iterable[Case], backends: Iterable[Backend], platform: str) -> 
         for case in rows:
             if backend.only and backend.only not in case.channels:
                 continue
-            groups.setdefault(key(case), []).append(case)
-        found += [Unit(backend=backend, key=name, cases=tuple(group)) for name, group in groups.items()]
+            groups.setdefault(_key(case), []).append(case)
+        parts = [part for name, group in groups.items() for part in _parts(name, group)]
+        found += [Unit(backend=backend, key=name, cases=group) for name, group in parts]
     return found
+
+
+def _parts(name: str, group: list[Case]) -> Iterator[tuple[str, tuple[Case, ...]]]:
+    """A group as a unit; many rows about a proxy, which need nothing of each other, as several."""
+    count = -(-len(group) // MOST) if name == EGRESS else 1
+    if count == 1:
+        yield name, tuple(group)
+        return
+    size = -(-len(group) // count)
+    for number in range(count):
+        yield f"{name}-{number + 1}", tuple(group[number * size : (number + 1) * size])
 
 
 def cell_id(case: Case, backend: Backend, platform: str) -> str:

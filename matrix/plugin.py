@@ -19,7 +19,7 @@ from matrix import locate, world
 from matrix.errors import Trouble
 from matrix.ledger import Run
 from matrix.model import Case, Cell, Escaped, Held, Untested
-from matrix.plan import Unit, cell_id, key
+from matrix.plan import Unit, cell_id
 from matrix.report.lines import amend_line, cell_line
 from matrix.reporter import AMENDS, CELL, Reporter, given
 from matrix.selection import Asked, Selection, select
@@ -218,13 +218,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     # xdist is only needed where it runs, and has no types.
     from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
 
-    groups = {case.id: key(case) for case in session.selection.cases}
+    units = session.selection.units
+    groups = {f"{case.id}@{unit.backend.id}": unit.name for unit in units for case in unit.cases}
 
     class ByUnit(LoadScopeScheduling):
         """A scope is a column and a unit's key."""
 
         def _split_scope(self, nodeid: str) -> str:
-            case, backend, _ = nodeid.rpartition("::")[2].split("@")
-            return f"{backend}/{groups.get(case, case)}"
+            cell, _, _ = nodeid.rpartition("::")[2].rpartition("@")
+            return groups.get(cell, cell)
 
     return ByUnit(config, log)

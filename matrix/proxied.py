@@ -51,13 +51,15 @@ def moments(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _proxied(row: Mapping[str, Any], unseen: Collection[str]) -> dict[str, Any]:
     last = moments(row)[-1].get("expect", {})
     allowed = "allow" in last or not {"deny", "error"} & last.keys()  # a refused change is no refused call
+    attack = _attack(row)
     told = {
-        "attack": _attack(row),
+        "attack": attack,
         "witness": "egress",
         "decisive": "listed" if allowed else "forbidden",
         "allowed": allowed,
         "world": True,
-        "twin": "same-call",
+        # a second program that is let through would tell nothing that the first one does not
+        "twin": "alive" if allowed and attack == "proxy_client" else "same-call",
         "seconds": SECONDS,
     }
     channels = {*row.get("channels", ()), Channel.PROXY.value}

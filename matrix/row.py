@@ -44,6 +44,13 @@ class Row:
         """Whether an attempt was made at all."""
         return self.skipped is None and not isinstance(self.sighting, Unplanted)
 
+    @property
+    def share(self) -> float:
+        """Seconds that it may take among many, beyond what the slowest one of them may."""
+        if self.case.attack == "proxy_client":
+            return 6.0  # two real programs are started, on a machine that may be busy
+        return 1.0 if self.case.proxied else 0.25
+
     def blindness(self) -> str:
         """Why the witness could not have seen; one that breaks over the question is blind."""
         try:

@@ -16,6 +16,7 @@ import functools
 import ipaddress
 import os
 import pickle
+import signal
 import socket
 import struct
 import subprocess
@@ -25,6 +26,8 @@ from dataclasses import dataclass
 from fcntl import ioctl
 from pathlib import Path
 from typing import BinaryIO, Literal, ParamSpec, TypeVar, cast
+
+import psutil
 
 from matrix import resolution
 from matrix.netlink import add_address
@@ -55,6 +58,7 @@ LINK_LOCAL = "fe80::65:6d"
 
 _CLONE_NEWNS, _CLONE_NEWUSER, _CLONE_NEWNET = 0x00020000, 0x10000000, 0x40000000
 _MS_REC, _MS_PRIVATE = 0x4000, 0x40000
+_PR_SET_PDEATHSIG = 1
 _SIOCGIFFLAGS, _SIOCSIFFLAGS, _IFF_UP = 0x8913, 0x8914, 1
 
 
@@ -193,7 +197,7 @@ def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     read, write = os.pipe()
     try:
         child = subprocess.Popen(
-            [sys.executable, "-m", "matrix.world", str(write)],
+            [sys.executable, "-m", "matrix.world", str(write), str(os.getpid())],
             stdin=subprocess.PIPE,
             pass_fds=(write,),
             env={**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)},
@@ -212,17 +216,43 @@ def call(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     return value
 
 
+def _end_with(parent: int) -> None:
+    """Be sent SIGTERM when the parent ends (prctl(2), PR_SET_PDEATHSIG); KeyboardInterrupt if it has ended.
+
+    The kernel forgets it where a process gains rights, as in a new user namespace.
+    """
+    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    if os.getppid() != parent:
+        raise KeyboardInterrupt
+
+
 def main() -> int:
-    """Enter, then run the pickled call from standard input; the answer goes to the descriptor argv[1]."""
+    """Enter, then run the pickled call from standard input; the answer goes to the descriptor argv[1].
+
+    It ends with its parent, argv[2], and when it is asked to, with everything that it has started: whoever
+    is called sees a KeyboardInterrupt.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         enter()
+        _end_with(int(sys.argv[2]))
         function, args, kwargs = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from our own parent
         answer = ("returned", function(*args, **kwargs))
     except BaseException as error:  # noqa: BLE001 - it is raised again in the parent
         answer = ("raised", error)
-    with os.fdopen(int(sys.argv[1]), "wb") as out:
+        if isinstance(error, KeyboardInterrupt):
+            _end_children()
+    with contextlib.suppress(BrokenPipeError), os.fdopen(int(sys.argv[1]), "wb") as out:
         out.write(pickle.dumps(answer))
     return 0
+
+
+def _end_children() -> None:
+    """End what this process has started, and what that has."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    for child in psutil.Process().children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            child.kill()
 
 
 if __name__ == "__main__":

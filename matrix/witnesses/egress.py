@@ -41,10 +41,10 @@ class Witness(Watching):
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
         self.scene = scene(ground.case.plant)
-        self.spelled = scene(spelled(ground.case.plant))
+        self.spelled = self.scene  # until it is planted: with addresses in place of symbols
         self.control = ground.arm in {"before", "after"}
         self.host = f"beside-{ground.twin_token[2:14]}.test"
-        self.address = _free(self.scene)
+        self.address = ""  # where that is, as a symbol
         self.waiting: list[Meeting] = []
         self.running: Proxied | None = None
         self.window: Window | None = None
@@ -57,8 +57,12 @@ class Witness(Watching):
         """Nothing is staged before the attack comes; it is told its steps, and where to meet."""
         try:
             stage = Stage.standing()
+            self.spelled = scene(spelled(self.ground.case.plant))
+            self.address = _free(self.scene)
         except StageError as error:
             raise Unplantable(str(error)) from error
+        except KeyError as error:
+            raise Unplantable(f"there is no address {error} in addresses.json") from error
         numbers = [str(number) for number in range(1, len(self.scene.steps))]
         self.waiting = [Meeting(self.ground.corner, moment) for moment in ("", *numbers, TWIN)]
         common: dict[str, Any] = {"patience": PATIENCE}
@@ -151,8 +155,8 @@ class Witness(Watching):
                 continue
             try:
                 said = self._answer(meeting.moment)
-            except (StartError, OSError, EOFError) as error:
-                said = f"{BROKEN}{error}"
+            except Exception as error:  # noqa: BLE001 - whatever it is, it costs this row alone
+                said = f"{BROKEN}{type(error).__name__}: {error}"
             self.waiting.remove(meeting)
             with suppress(FileExistsError):  # planted by the attack, which then did not wait
                 meeting.acknowledge(said)
