@@ -26,7 +26,7 @@ ARRIVED = re.compile(
 ERROR = re.compile(r"(?im)^.*(curl: \(|fatal:|wget:|s_client:|failed:|error).*$")  # a line about an error
 REFUSED = (  # how a client says what the proxy answered
     (errno.EACCES, r"(?i)\b(400|403|404|405|407|421|429|431|50[0-4])\b|forbidden|filtered|denied"),
-    (errno.ECONNRESET, r"(?i)reset|empty reply|hang up|closed|ssl_connect|ssl_error|\bEOF\b|socks"),
+    (errno.ECONNRESET, r"(?i)reset|empty reply|hang up|closed|aborted|ssl_connect|ssl_error|\bEOF\b|socks"),
 )
 DIALLED = (  # how one that dials by itself says what the resolver or the kernel answered
     (errno.EHOSTUNREACH, r"(?i)resol|name or service|EAI_|ENOTFOUND|lookup|no address"),
@@ -62,7 +62,7 @@ CLIENTS = {
     "wget": (*WGET, "--ca-certificate={ca}", "--header=X-Marker: {token}", "{url}"),
     "git": ("git", "-c", "http.extraHeader=X-Marker: {token}", "ls-remote", "{url}"),
     "git-native": ("git", "ls-remote", "{url}{token}"),
-    "openssl": (*TLS, "-proxy", "{proxy}", "-connect", "{host}:{port}"),
+    "openssl": (*TLS, "-proxy", "{place}", "-connect", "{host}:{port}"),
     "go": ("{clients}/go/fetch", "{url}", "{token}"),
     "node20-fetch": (*NODE20, "fetch", "{url}", "{token}"),
     "node24-fetch": (*NODE24, "fetch", "{url}", "{token}"),
@@ -134,14 +134,21 @@ class Client:
             "host": url.hostname,
         }
         words.update(port=url.port or (80 if url.scheme in ("http", "ws") else 443))
-        words.update(proxy=urllib.parse.urlsplit(proxy).netloc, sni=request.get("tls", {}).get("sni", ""))
+        known = urllib.parse.urlsplit(proxy)
+        words.update(
+            proxy=known.netloc,
+            place=known.netloc.rpartition("@")[2],
+            sni=request.get("tls", {}).get("sni", ""),
+        )
         words.update(address=request.get("address", ""))
         pattern = CLIENTS[name]
-        if not proxy and ("{proxy}" in "".join(pattern) or name == "relay"):
+        if not proxy and (re.search("{proxy}|{place}", "".join(pattern)) or name == "relay"):
             raise NotImplementedError("no proxy in the environment here")
         if name == "relay":
             self.environment.update(https_proxy=relay(proxy), HTTPS_PROXY="")
         self.argv = [word.format(**words) for word in pattern]
+        if name == "openssl" and known.username:
+            self.argv += ["-proxy_user", known.username, "-proxy_pass", "pass:" + (known.password or "")]
         for word in self.argv:
             if word.startswith(clients) and not os.path.exists(word):
                 raise NotImplementedError("no %s here; make clients" % word[len(clients) + 1 :])
@@ -177,7 +184,7 @@ class Client:
         ran = re.search("^ran (.*)", text, re.MULTILINE)
         scripted = any("/fetch" in word for word in self.argv)  # those end with 9 when they mean it
         for number, pattern in ways if code == 9 or (code > 0 and not scripted) else ():
-            for error in errors:
+            for error in reversed(errors):  # the cause comes last
                 if re.search(pattern, error):
                     return number, "%s: %s\n%s" % (ran[1] if ran else self.name, error, text)
         if LATE.search("\n".join(errors)):
@@ -227,7 +234,7 @@ def relay(proxy):
         pump(guest, there)
 
     threading.Thread(target=carry, daemon=True).start()
-    return "http://127.0.0.1:%d" % listener.getsockname()[1]
+    return "http://%s127.0.0.1:%d" % ("".join(place.netloc.rpartition("@")[:2]), listener.getsockname()[1])
 
 
 def pump(source, sink):

@@ -2,18 +2,12 @@
 
 import errno
 import re
-import shutil
-import socket
-import socketserver
-import threading
-from http.server import BaseHTTPRequestHandler
-from pathlib import Path
 
 import pytest
 
-from attacks.tests.inside import TOKEN, as_if_it_ended, load, target
+from attacks.tests.clients import ask
+from attacks.tests.inside import load
 
-KIT = Path(__file__).parents[2] / "ci" / "clients"
 REFUSED = [  # as they really said it, to a proxy that answered 403 with these words
     ("curl", 56, "curl: (56) CONNECT tunnel failed, response 403"),
     ("curl", 22, "curl: (22) The requested URL returned error: 403"),
@@ -40,6 +34,7 @@ REFUSED = [  # as they really said it, to a proxy that answered 403 with these w
 CUT = [
     ("curl", 35, "curl: (35) OpenSSL SSL_connect: Connection reset by peer in connection to x.test:443"),
     ("curl-socks", 97, "curl: (97) connection to proxy closed"),
+    ("git", 128, "fatal: unable to access 'https://x.test/': Proxy CONNECT aborted"),
     (
         "python-urllib",
         9,
@@ -98,20 +93,6 @@ def clients(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{folder}:/usr/bin:/bin")
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:1")
     return pretend
-
-
-def ask(tmp_path, client, steps=(), url="https://x.test/", **request):
-    """(what it said, the facts, the steps), of a row that goes through the proxy where it has steps."""
-    told = {"ca": str(tmp_path / "ca.pem"), "clients": str(KIT)}
-    asked = {"client": client, "url": url, **request}
-    named = []
-    given = target(**told, **({} if steps else asked))
-    given._speak = lambda _, step: named.append(step)
-    if steps:
-        given.told["steps"] = [{"request": asked, "step": step, "keep": False} for step in steps]
-    with as_if_it_ended():
-        said, facts = load("launcher").judge_nothing(load("proxy_client").attempt, given)
-    return said, facts, named
 
 
 @pytest.mark.parametrize(("client", "code", "text"), REFUSED)
@@ -198,7 +179,18 @@ def test_every_client_s_line_can_be_filled_in(clients, tmp_path):
         if name != "relay":
             assert ask(tmp_path, name, address="192.0.2.1", tls={"sni": "other.test"})[0] == "acted", name
     assert {word for words in lines.values() for word in re.findall("{[a-z]+}", " ".join(words))} <= {
-        *("{url}", "{token}", "{ca}", "{clients}", "{host}", "{port}", "{proxy}", "{sni}", "{address}"),
+        *(
+            "{url}",
+            "{token}",
+            "{ca}",
+            "{clients}",
+            "{host}",
+            "{port}",
+            "{proxy}",
+            "{place}",
+            "{sni}",
+            "{address}",
+        ),
     }
 
 
@@ -232,62 +224,10 @@ def test_the_allowed_call_is_made_without_the_trick(clients, tmp_path):
         assert re.search("connect-to|socks", trick)
 
 
-class Proxy(BaseHTTPRequestHandler):
-    """Refuses CONNECT; answers everything else as the harness's servers do, with what it was sent."""
-
-    def do_CONNECT(self):
-        self.send_error(403, "Forbidden: unlisted")
-
-    def do_GET(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(b"arrived 11.22.33.44 80 " + self.headers["X-Marker"].encode())
-
-    def log_message(self, *_):
-        pass
-
-
-@pytest.fixture
-def proxy(monkeypatch):
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Proxy) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-        thread.start()
-        for name in ("http_proxy", "https_proxy"):
-            monkeypatch.setenv(name, "http://127.0.0.1:%d" % server.server_address[1])
-        yield server
-        server.shutdown()
-        thread.join()
-
-
-class TestReal:
-    """Python's own library is here wherever attacks are."""
-
-    def test_urllib_goes_by_the_variables(self, proxy, tmp_path):
-        said, facts, _ = ask(tmp_path, "python-urllib", ["listed"], url="http://x.test/")
-        assert (said, f"{TOKEN}.0" in facts["trace"], "ran urllib" in facts["trace"]) == ("acted", True, True)
-        said, facts, _ = ask(tmp_path, "python-urllib", ["forbidden"])
-        assert (said, facts["errno"]) == ("refused", errno.EACCES)
-        assert "403 Forbidden: unlisted" in facts["text"]
-
-    def test_a_relay_carries_what_the_proxy_says(self, proxy, tmp_path):
-        said, facts, _ = ask(tmp_path, "relay", ["forbidden"])
-        assert (said, facts["errno"]) == ("refused", errno.EACCES)
-
-    def test_a_relay_that_reaches_no_proxy_is_no_refusal(self, tmp_path, monkeypatch, free):
-        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{free}")
-        with pytest.raises(RuntimeError, match="does not reach the proxy"):
-            ask(tmp_path, "relay", ["forbidden"])
-
-    def test_a_proxy_that_is_not_there_is_no_refusal(self, tmp_path, monkeypatch, free):
-        monkeypatch.setenv("https_proxy", f"http://127.0.0.1:{free}")
-        with pytest.raises(RuntimeError, match="neither answer nor refusal"):
-            ask(tmp_path, "python-urllib", ["forbidden"])
-
-    def test_curl_goes_by_the_variables(self, proxy, tmp_path):
-        if not shutil.which("curl"):
-            pytest.skip("no curl here")
-        assert ask(tmp_path, "curl", ["listed"], url="http://x.test/")[0] == "acted"
-        with socket.socket() as nobody:
-            nobody.bind(("127.0.0.1", 0))
-            _, facts, _ = ask(tmp_path, "curl", ["forbidden"], url="http://x.test/")
-        assert "X-Marker" in facts["trace"]
+def test_a_proxy_s_own_credentials_are_given(clients, tmp_path, monkeypatch):
+    clients(0, "")
+    (tmp_path / "bin" / "openssl").write_text('#!/bin/sh\necho "$@"\necho arrived 1.1.1.1 1 x\n')
+    monkeypatch.setenv("http_proxy", "http://ann:secret@127.0.0.1:3128")
+    trace = ask(tmp_path, "openssl", ["listed"])[1]["trace"]
+    assert "-proxy 127.0.0.1:3128" in trace
+    assert "-proxy_user ann -proxy_pass pass:secret" in trace

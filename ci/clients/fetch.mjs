@@ -14,12 +14,12 @@ const LIMIT = 4000; // milliseconds
 
 function answered(status, words, body) {
   console.log(...(status >= 400 ? ["failed:"] : []), status, words, body);
-  process.exitCode = status >= 400 ? 9 : 0;
+  process.exit(status >= 400 ? 9 : 0); // a proxy that keeps the connection open would keep us too
 }
 
 function failed(error) {
   for (let at = error; at; at = at.cause ?? at.errors?.[0]) console.log("failed:", String(at), at.code ?? "");
-  process.exitCode = 9;
+  process.exit(9);
 }
 
 async function read(stream) {
