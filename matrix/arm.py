@@ -90,6 +90,11 @@ class Arm:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def end(self) -> None:
+        """End what is still there of the launch; what was planted stays."""
+        self.driven.close()
+        self.driven = replace(self.driven, close=lambda: None)
+
     def close(self) -> None:
         """Take away everything that this arm planted."""
         with ExitStack() as all_of_them:

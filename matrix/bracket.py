@@ -46,6 +46,8 @@ def attempt(
         arm.watch({case.id: quiet(before.observation(case)) for case in group})
         if group[0].subject == "launch" and isinstance(arm.rows[group[0].id].attempted.said, NotStarted):
             arm.benign = _starts(group[0], runner, setting)
+        if len(group) == 1 and group[0].proxied:
+            arm.end()  # or as many proxies as rows would be running by and by
         arms |= dict.fromkeys((case.id for case in group), arm)
     return arms
 

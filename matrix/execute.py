@@ -9,13 +9,16 @@ from contextlib import ExitStack
 from typing import cast
 
 from matrix import decide, world
-from matrix.arm import Setting
+from matrix.arm import Arm, Setting
 from matrix.bracket import Judged, attempt, control, verdicts
+from matrix.evidence import NotStarted, Silent, TimedOut
 from matrix.model import Backend, Case, Cell, Escaped, Held, Leg, Reason, Untested, Verdict
 from matrix.plan import DECISION, Unit
 from matrix.smoke import smoke
 from matrix.vigil import Vigil
 from runners.contract import Decides, Missing, Runner
+
+HOPELESS = 5  # rows about a proxy that are tried alone in vain, before the others are not tried again
 
 
 def execute(
@@ -110,13 +113,24 @@ def _once(cases: Sequence[Case], runner: Runner, setting: Setting, vigil: Vigil)
         judged = verdicts(cases, before, attempts, after)
         doubtful = [case for case in cases if _doubtful(case, judged[case.id])]
         if len(cases) > 1 and doubtful:
-            alone = attempt(vigil.arms, [[case] for case in doubtful], runner, setting, after)
-            last = control(controls, doubtful, setting, "after")
-            for case_id, second in verdicts(doubtful, after, alone, last).items():
+            alone: dict[str, Arm] = {}
+            for case in doubtful:
+                alone |= attempt(vigil.arms, [[case]], runner, setting, after)
+                if case.proxied and _hopeless([*alone.items()][-HOPELESS:]):
+                    break
+            tried = [case for case in doubtful if case.id in alone]
+            last = control(controls, tried, setting, "after")
+            for case_id, second in verdicts(tried, after, alone, last).items():
                 judged[case_id] = better_evidence(judged[case_id], second)
             attempts |= alone
     vigil.held += [(case, attempts[case.id]) for case in cases if isinstance(judged[case.id].verdict, Held)]
     return judged
+
+
+def _hopeless(tries: Sequence[tuple[str, Arm]]) -> bool:
+    """Whether so many rows in turn came to no answer at all: a dead proxy takes each row's whole time."""
+    said = [arm.rows[case_id].attempted.said for case_id, arm in tries]
+    return len(said) == HOPELESS and all(isinstance(word, TimedOut | Silent | NotStarted) for word in said)
 
 
 def _doubtful(case: Case, judged: Judged) -> bool:
