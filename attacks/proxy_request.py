@@ -34,9 +34,10 @@ def attempt(target):
             target.step(step["step"])
             continue
         marker = "%s.%d" % (target.token, number)
-        client, refusal = Client(target, step["request"], marker, neighbour), None
+        kept, refusal = line if step.get("keep") else None, None
+        client = Client(target, step["request"], marker, neighbour, kept)
         try:
-            client.ask(line if step.get("keep") else None, step["step"], told)
+            client.ask(step["step"], told)
             if step["step"] == FORBIDDEN:
                 break  # a later refusal would hide it
         except OSError as error:
@@ -47,20 +48,19 @@ def attempt(target):
                 break
         line = client.line
     if refusal:
-        raise OSError(refusal.errno, "\n".join([refusal.strerror, *told]))
+        raise OSError(refusal.errno, "\n".join([str(refusal.strerror), *told]))
     return "\n".join(told)
 
 
 class Client:
     """One request by one client."""
 
-    def __init__(self, target, request, marker, neighbour):
+    def __init__(self, target, request, marker, neighbour, kept):
         """`marker` is what it carries outside; `neighbour` the proxy that belongs to another."""
-        self.target, self.request, self.marker, self.line = target, request, marker, None
+        self.target, self.request, self.marker, self.line = target, request, marker, kept
         self.other = request.get("proxy") == "neighbour"
-        found = neighbour
-        if not self.other:
-            found = os.environ.get("http_proxy") or os.environ.get("HTTP_PROXY")
+        ours = os.environ.get("http_proxy") or os.environ.get("HTTP_PROXY")
+        found = neighbour if self.other else ours
         if not found:
             raise NotImplementedError("no such proxy here")
         self.proxy = urllib.parse.urlsplit(found)
@@ -69,11 +69,11 @@ class Client:
         """A connection to the proxy."""
         return Line((self.proxy.hostname, self.proxy.port or 80), self.told)
 
-    def ask(self, kept, word, told):
-        """Ask, on a kept connection or a new one; `told` takes what is answered. OSError for a refusal."""
+    def ask(self, word, told):
+        """Ask, on the kept connection or a new one; `told` takes what is answered. OSError for a refusal."""
         self.told = told
         self.target.step(word if self.other else "proxy")  # not reaching a neighbour's is an answer
-        self.line = kept or self.dial()
+        self.line = self.line or self.dial()
         self.line.end = time.monotonic() + PATIENCE
         self.target.step(word)
         if "raw" in self.request:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address
 
-from runners.contract import Denial
+from runners.egress import Denial
 from runners.tier1 import words
 from runners.tier1.addresses import Address, AddressClass, classify, worst
 from runners.tier1.embedded import embedded

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from runners.contract import Denial, Proposal
+from runners.egress import Denial, Proposal
 from runners.tier1.entries import Which, entry_text, places
 from runners.tier1.hosts import Malformed, read_host
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from runners.contract import Denial, Egress
+from runners.egress import Denial, Egress
 from runners.tier1 import words
 from runners.tier1.entries import Fault
 from runners.tier1.learn import propose

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal as Word
 from typing import overload
 
-from runners.contract import Egress
+from runners.egress import Egress
 from runners.tier1.entries import Entry, Fault, Which, parse_entry, reach
 from runners.tier1.hosts import Host
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from runners.contract import Denial
+from runners.egress import Denial
 from runners.tier1.visible import visible
 
 _SHORT: dict[tuple[str, ...], str] = {
