@@ -82,6 +82,9 @@ LIBRARIES = "urllib preresolve ssrf-guard requests httpx aiohttp aiohttp-trust-e
 CLIENTS.update(("python-" + name, (*PYTHON, name, "{url}", "{token}")) for name in LIBRARIES.split())
 PLAIN = {"curl-fronting": "curl", "curl-socks": "curl"}  # who makes the allowed call beside it
 ASKED = {"curl": "--version", "wget": "--version", "git": "--version", "openssl": "version"}
+ASKING = (
+    "GET / HTTP/1.1\r\nHost: {host}\r\nX-Marker: {token}\r\nConnection: close\r\n\r\n"  # typed into s_client
+)
 TRUST = ("SSL_CERT_FILE", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO")
 
 
@@ -117,48 +120,50 @@ class Client:
         """Its command line and environment."""
         request = step["request"]
         name = request["client"]
-        if step["step"] == "listed":
-            name = PLAIN.get(name, name)
-        url = urllib.parse.urlsplit(request["url"])
-        clients = target.told.get("clients") or "/nowhere"
-        self.environment = dict(os.environ, HOME=os.path.dirname(target.ca), PYTHONPATH=clients + "/python")
-        self.environment.update(GIT_TERMINAL_PROMPT="0", GIT_CONFIG_NOSYSTEM="1")
-        self.environment.update((name, target.ca) for name in TRUST)
-        self.environment.update(request.get("env", {}))
-        proxy = self.environment.get("http_proxy") or self.environment.get("HTTP_PROXY") or ""
-        words = {
-            "token": token,
-            "ca": target.ca,
-            "clients": clients,
-            "url": request["url"],
-            "host": url.hostname,
-        }
-        words.update(port=url.port or (80 if url.scheme in ("http", "ws") else 443))
-        known = urllib.parse.urlsplit(proxy)
-        words.update(
-            proxy=known.netloc,
-            place=known.netloc.rpartition("@")[2],
-            sni=request.get("tls", {}).get("sni", ""),
-        )
-        words.update(address=request.get("address", ""))
-        pattern = CLIENTS[name]
-        if not proxy and (re.search("{proxy}|{place}", "".join(pattern)) or name == "relay"):
+        self.name = PLAIN.get(name, name) if step["step"] == "listed" else name
+        self.clients = target.told.get("clients") or "/nowhere"
+        self.environment = self.variables(target.ca, request)
+        found = self.environment.get("http_proxy") or self.environment.get("HTTP_PROXY") or ""
+        proxy = urllib.parse.urlsplit(found)
+        pattern = CLIENTS[self.name]
+        if not found and (re.search("{proxy}|{place}", "".join(pattern)) or self.name == "relay"):
             raise NotImplementedError("no proxy in the environment here")
-        if name == "relay":
+        if self.name == "relay":
             self.environment.update(https_proxy=relay(proxy), HTTPS_PROXY="")
+        words = self.words(target.ca, request, token, proxy)
         self.argv = [word.format(**words) for word in pattern]
-        if name == "openssl" and known.username:
-            self.argv += ["-proxy_user", known.username, "-proxy_pass", "pass:" + (known.password or "")]
         for word in self.argv:
-            if word.startswith(clients) and not os.path.exists(word):
-                raise NotImplementedError("no %s here; make clients" % word[len(clients) + 1 :])
-        self.typed, self.name = "", name
-        if name == "openssl":
-            self.typed = (
-                "GET / HTTP/1.1\r\nHost: {host}\r\nX-Marker: {token}\r\nConnection: close\r\n\r\n".format(
-                    **words
-                )
-            )
+            if word.startswith(self.clients) and not os.path.exists(word):
+                raise NotImplementedError("no %s here; make clients" % word[len(self.clients) + 1 :])
+        self.typed = ""
+        if self.name == "openssl":
+            self.typed = ASKING.format(**words)
+            if proxy.username:
+                self.argv += ["-proxy_user", proxy.username, "-proxy_pass", "pass:" + (proxy.password or "")]
+
+    def variables(self, ca, request):
+        """The sandbox's own, those that make a client trust the harness, and the row's."""
+        given = dict(os.environ, HOME=os.path.dirname(ca), PYTHONPATH=self.clients + "/python")
+        given.update(GIT_TERMINAL_PROMPT="0", GIT_CONFIG_NOSYSTEM="1")
+        given.update((name, ca) for name in TRUST)
+        given.update(request.get("env", {}))
+        return given
+
+    def words(self, ca, request, token, proxy):
+        """What the words in braces of its command line stand for."""
+        url = urllib.parse.urlsplit(request["url"])
+        return {
+            "address": request.get("address", ""),
+            "ca": ca,
+            "clients": self.clients,
+            "host": url.hostname,
+            "place": proxy.netloc.rpartition("@")[2],
+            "port": url.port or (80 if url.scheme in ("http", "ws") else 443),
+            "proxy": proxy.netloc,
+            "sni": request.get("tls", {}).get("sni", ""),
+            "token": token,
+            "url": request["url"],
+        }
 
     def version(self):
         """Ask a program for its version: so it starts here. Libraries tell it before they ask."""
@@ -184,7 +189,7 @@ class Client:
         ran = re.search("^ran (.*)", text, re.MULTILINE)
         scripted = any("/fetch" in word for word in self.argv)  # those end with 9 when they mean it
         for number, pattern in ways if code == 9 or (code > 0 and not scripted) else ():
-            for error in reversed(errors):  # the cause comes last
+            for error in reversed(errors) if scripted else errors:  # those write the cause last
                 if re.search(pattern, error):
                     return number, "%s: %s\n%s" % (ran[1] if ran else self.name, error, text)
         if LATE.search("\n".join(errors)):
@@ -219,9 +224,8 @@ class Client:
 
 def relay(proxy):
     """A relay on our own loopback that carries one connection to the proxy: its URL."""
-    place = urllib.parse.urlsplit(proxy)
     try:
-        there = socket.create_connection((place.hostname, place.port), timeout=2)
+        there = socket.create_connection((proxy.hostname, proxy.port), timeout=2)
     except OSError as error:
         raise RuntimeError("the relay does not reach the proxy: %s" % error) from None
     listener = socket.socket()
@@ -234,7 +238,7 @@ def relay(proxy):
         pump(guest, there)
 
     threading.Thread(target=carry, daemon=True).start()
-    return "http://%s127.0.0.1:%d" % ("".join(place.netloc.rpartition("@")[:2]), listener.getsockname()[1])
+    return "http://%s127.0.0.1:%d" % ("".join(proxy.netloc.rpartition("@")[:2]), listener.getsockname()[1])
 
 
 def pump(source, sink):
