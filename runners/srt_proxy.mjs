@@ -28,9 +28,12 @@ const config = () => ({
   filesystem: { denyRead: [], allowWrite: [], denyWrite: [] },
 })
 
-await SandboxManager.initialize(config())
-process.on('SIGHUP', () => {
+let start
+process.on('SIGHUP', async () => {
+  await start // which may still go on when its port answers already
   SandboxManager.updateConfig(config())
   console.log('the lists are read again')
 })
+start = SandboxManager.initialize(config())
+await start
 setInterval(() => {}, 1000) // its own listeners keep no process alive
