@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
-from matrix.errors import DataError, Problem
+from matrix.errors import DataError, Problem, UsageError
 from matrix.model import Source
 from matrix.record import Report
 from matrix.report.summary import matrix
 from matrix.visible import markdown
 
-BEGIN, END = "<!-- matrix:begin -->", "<!-- matrix:end -->"
 SYMBOLS = {"escaped": "❌", "held": "✅", "untested": "❔"}  # the worst first
 
 
 def table(report: Report) -> str:
     """Mechanisms × backends with counts, and under it what could not be tested at all."""
     found = matrix(report)
-    rows = [["", *(f"**{markdown(each)}**" for each in found.backends)], ["---"] * (len(found.backends) + 1)]
+    rows = _head(found.backends)
     for mechanism in found.mechanisms:
         counts = (found.counts.get((mechanism, backend), {}) for backend in found.backends)
         rows.append([markdown(mechanism), *map(_place, counts)])
@@ -30,15 +29,42 @@ def table(report: Report) -> str:
     return "\n".join([*lines, "", _caption(report), *(["", *notes] if notes else [])])
 
 
-def between(text: str, content: str, name: str) -> str:
-    """`text`, the file `name`, with `content` between its two markers. Raises DataError without them."""
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
+def rows(report: Report, cases: Sequence[str]) -> str:
+    """These cases × backends, each with its verdict. Raises UsageError for one that is not in the report."""
+    words = {(cell.case, cell.backend): cell.word for cell in report.cells}
+    if gone := sorted({*cases} - {case for case, _ in words}):
+        raise UsageError.one(f"no such row in the report: {', '.join(gone)}", "see: escape-matrix list cases")
+    backends = matrix(report).backends
+    drawn = [
+        [
+            markdown(report.header.titles.get(case, case)),
+            *(SYMBOLS.get(words.get((case, each), ""), "") for each in backends),
+        ]
+        for case in cases
+    ]
+    return "\n".join(_row(row) for row in [*_head(backends), *drawn])
+
+
+def markers(name: str) -> tuple[str, str]:
+    """The lines that a table of this name stands between."""
+    return f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+
+
+def between(text: str, content: str, file: str, name: str) -> str:
+    """`text`, the file `file`, with `content` between its two markers. Raises DataError without them."""
+    first, last = markers(name)
+    before, begin, rest = text.partition(first)
+    _, end, after = rest.partition(last)
     if not begin or not end:
-        what = f"the file lacks the marker {END if begin else BEGIN}"
-        do = f"put {BEGIN} and {END} on lines of their own where the table is to stand"
-        raise DataError([Problem(kind="no-marker", where=Source(file=name), what=what, do=do)])
-    return f"{before}{BEGIN}\n\n{content}\n\n{END}{after}"
+        what = f"the file lacks the marker {last if begin else first}"
+        do = f"put {first} and {last} on lines of their own where the table is to stand"
+        raise DataError([Problem(kind="no-marker", where=Source(file=file), what=what, do=do)])
+    return f"{before}{first}\n\n{content}\n\n{last}{after}"
+
+
+def _head(backends: Iterable[str]) -> list[list[str]]:
+    columns = [f"**{markdown(each)}**" for each in backends]
+    return [["", *columns], ["---"] * (len(columns) + 1)]
 
 
 def _place(counts: Mapping[str, int]) -> str:

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 
 from matrix.cli import main
-from matrix.report.markdown import BEGIN, END
+from matrix.report.markdown import markers
 from matrix.tests.samples import ESCAPED, cell, untested, write
 
 CELLS = (cell("a"), cell("b", ESCAPED, claimed=False))
+BEGIN, END = markers("matrix")
 
 
 @pytest.fixture
@@ -34,10 +35,22 @@ def test_a_table_goes_into_a_file(path: Path, capsys: pytest.CaptureFixture[str]
     assert capsys.readouterr().out.strip() in readme.read_text()
 
 
+def test_rows_of_their_own_go_between_markers_of_their_own(path: Path) -> None:
+    readme = path.with_name("README.md")
+    first, last = markers("telling")
+    readme.write_text(f"{BEGIN}\n{END}\n{first}\n{last}\n")
+    drawn = ["report", str(path), "--format", "markdown-table", "--into", str(readme), "--name", "telling"]
+    assert main([*drawn, "--case", "b", "--case", "a"]) == 0
+    assert readme.read_text().startswith(f"{BEGIN}\n{END}\n{first}\n\n|  | ")
+    assert [line[-3] for line in readme.read_text().splitlines() if line.endswith(" |")][2:] == ["❌", "✅"]
+    assert main([*drawn, "--case", "no-such-row"]) == 2
+
+
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
         (["--into", "README.md"], 2, "add --format markdown-table"),
+        (["--case", "a"], 2, "add --format markdown-table"),
         (["--format", "markdown-table", "--into", "no-such-file"], 13, "cannot be read"),
         (["--format", "markdown-table", "--into", "/dev/null"], 13, "lacks the marker"),
     ],

@@ -23,6 +23,7 @@ from matrix.tests.samples import ESCAPED, cell, header, report, untested
 
 GOLDEN = Path(__file__).parent / "golden"
 TODAY = date(2026, 11, 30)
+BEGIN, END = markdown.markers("matrix")
 
 SWITCHED_OFF = untested(Reason.CONTROL_FAILED, "unconfined: ioctl: EIO; dev.tty.legacy_tiocsti=0")
 BROKEN = untested(Reason.FAULT, "connect: EMFILE is no refusal")
@@ -158,13 +159,13 @@ def coloured(environ: dict[str, str]) -> str:
 
 
 def test_the_table_goes_between_its_markers() -> None:
-    text = f"# Us\n{markdown.BEGIN}\nold\n{markdown.END}\nrest\n"
-    once = markdown.between(text, "| new |", "README.md")
-    assert once == f"# Us\n{markdown.BEGIN}\n\n| new |\n\n{markdown.END}\nrest\n"
-    assert markdown.between(once, "| new |", "README.md") == once
+    text = f"# Us\n{BEGIN}\nold\n{END}\nrest\n"
+    once = markdown.between(text, "| new |", "README.md", "matrix")
+    assert once == f"# Us\n{BEGIN}\n\n| new |\n\n{END}\nrest\n"
+    assert markdown.between(once, "| new |", "README.md", "matrix") == once
 
 
-@pytest.mark.parametrize("text", ["no marker", markdown.BEGIN, f"{markdown.END} {markdown.BEGIN}"])
+@pytest.mark.parametrize("text", ["no marker", BEGIN, f"{END} {BEGIN}"])
 def test_a_file_without_both_markers_is_left_alone(text: str) -> None:
     with pytest.raises(DataError, match="lacks the marker"):
-        markdown.between(text, "x", "README.md")
+        markdown.between(text, "x", "README.md", "matrix")

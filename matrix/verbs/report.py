@@ -9,7 +9,6 @@ from pathlib import Path
 from matrix import verbs
 from matrix.errors import Code, DataError, Problem, UsageError, WriteError
 from matrix.model import Source
-from matrix.record import Report
 from matrix.report import jsonl, markdown, terminal
 from matrix.verbs import gate
 
@@ -20,7 +19,8 @@ says only whether it could be drawn: for the decision of the gate see `escape-ma
 EXAMPLE = """\
 escape-matrix report out/report.jsonl
 escape-matrix report out/report.jsonl --format markdown-table
-escape-matrix report out/report.jsonl --format markdown-table --into README.md"""
+escape-matrix report out/report.jsonl --format markdown-table --into README.md
+escape-matrix report out/report.jsonl --format markdown-table --case mm-sni-other"""
 
 FORMATS = ("terminal", "markdown-table")
 
@@ -34,7 +34,20 @@ def add(found: verbs.Verbs) -> None:
         "--into",
         type=Path,
         metavar="FILE",
-        help=f"put the Markdown table into this file, between {markdown.BEGIN} and {markdown.END}",
+        help="put the Markdown table into this file, between its markers",
+    )
+    parser.add_argument(
+        "--name",
+        default="matrix",
+        help=f"what its markers are called (default: matrix, as in {markdown.markers('matrix')[0]})",
+    )
+    parser.add_argument(
+        "--case",
+        dest="cases",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="the Markdown table has this row's verdicts in place of counts; may be repeated",
     )
     gate.options(parser)
 
@@ -43,16 +56,17 @@ def act(args: argparse.Namespace) -> int:
     """Draw it."""
     report = jsonl.read(args.report)
     if args.format == "markdown-table":
-        _table(report, args.into)
-    elif args.into is not None:
-        raise UsageError.one("--into is for the Markdown table", "add --format markdown-table")
+        table = markdown.rows(report, args.cases) if args.cases else markdown.table(report)
+        _put(table, args.into, args.name)
+    elif args.into is not None or args.cases:
+        raise UsageError.one("--into and --case are for the Markdown table", "add --format markdown-table")
     else:
         terminal.show(report, gate.decide(report, args), sys.stdout)
     return Code.CLEAN
 
 
-def _table(report: Report, into: Path | None) -> None:
-    table = markdown.table(report)
+def _put(table: str, into: Path | None, name: str) -> None:
+    """Print a table, or write it into a file between the markers of that name."""
     if into is None:
         print(table)
         return
@@ -62,7 +76,7 @@ def _table(report: Report, into: Path | None) -> None:
     except (OSError, UnicodeDecodeError) as error:
         what = f"the file cannot be read: {error}"
         raise DataError([Problem(kind="no-file", where=where, what=what, do="check the path")]) from error
-    changed = markdown.between(text, table, str(into))
+    changed = markdown.between(text, table, str(into), name)
     try:
         into.write_text(changed, encoding="utf-8")
     except OSError as error:
