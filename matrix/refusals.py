@@ -27,6 +27,9 @@ REMEDIES = {
 SAID_ALOUD = frozenset({"unlisted", "private", "special"})
 """The kinds whose refusal always reaches the client as an answer; others may end in a closed connection."""
 
+ABOUT_ADDRESSES = frozenset({"private", "special"})
+"""The kinds whose record has the address that the refusal keeps to itself."""
+
 TACITURN = frozenset({"git", "node24-fetch"})
 """Real clients that show a status at most: there the record alone says which list to change."""
 
@@ -114,6 +117,8 @@ def _of_step(expect: Expected, denials: Sequence[Denial]) -> Iterator[str]:
             yield f"recorded as {denial.kind}; the row says {' or '.join(expect.deny)}"
         if expect.address_class and denial.address_class != expect.address_class:
             yield f"recorded as {denial.address_class or 'no class'}; the row says {expect.address_class}"
+        if denial.kind in ABOUT_ADDRESSES and not denial.address:
+            yield "the record does not have the address"
         wanted = remedy(expect, denial.kind)
         if denial.remedy != wanted:
             said, right = (", ".join(lists) or "none" for lists in (denial.remedy, wanted))

@@ -10,9 +10,12 @@ from typing import Any
 from matrix.evidence import (
     Absent,
     Acted,
+    Arrived,
     Attempted,
     Blind,
+    Delivery,
     Died,
+    Missed,
     Nothing,
     NotStarted,
     Observation,
@@ -28,6 +31,7 @@ from matrix.evidence import (
 )
 from matrix.model import Case, Reason, Untested, Verdict
 from matrix.verdict import Bracket, judge
+from runners.contract import Channel
 
 CASE = Case(
     id="row",
@@ -40,6 +44,11 @@ CASE = Case(
 )
 NETWORK = replace(CASE, time_refuses=True)
 SAME_CALL = replace(CASE, twin="same-call")
+PROXIED = replace(SAME_CALL, channels=frozenset({Channel.PROXY}), decisive="forbidden")
+ALLOWED = replace(PROXIED, decisive="listed", allowed=True)
+FORBIDDEN, LISTED = ("proxy", "listed", "proxy", "forbidden"), ("proxy", "forbidden", "proxy", "listed")
+ARRIVED = Arrived(where="arrived at 11.22.33.44")
+DELIVERIES: tuple[Delivery, ...] = (ARRIVED, Missed(what="it did not arrive"))
 BEFORE, AT, AFTER = ("socket",), ("socket", "connect"), ("socket", "connect", "send")
 EPERM = Refused(errno=errno.EPERM)
 SEEN, NOTHING = Seen(how="the canary arrived"), Nothing()
@@ -62,6 +71,7 @@ class Arms:
     control_seconds: float = 0.01
     closing_seconds: float = 0.01
     switches: str = ""
+    delivery: Delivery = ARRIVED
 
     def bracket(self) -> Bracket:
         def control(sighting: Sighting, seconds: float) -> Observation:
@@ -72,7 +82,9 @@ class Arms:
         attempted = Attempted(said=self.said, steps=self.steps, alive=alive, seconds=self.seconds)
         return Bracket(
             before=control(self.before, self.control_seconds),
-            attempt=Observation(attempted=attempted, sighting=self.seen, twin=self.twin),
+            attempt=Observation(
+                attempted=attempted, sighting=self.seen, twin=self.twin, delivery=self.delivery
+            ),
             after=control(self.after, self.closing_seconds),
             switches=self.switches,
         )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 import signal
 from dataclasses import replace
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from matrix.evidence import (
     Absent,
     Acted,
+    Arrived,
+    Delivery,
     Died,
     Nothing,
     NotStarted,
@@ -22,13 +27,20 @@ from matrix.evidence import (
     TwinAnswer,
     Unsupported,
 )
-from matrix.model import Case, Escaped, Held, Twin, Untested, Verdict
+from matrix.model import Case, Escaped, Held, Reason, Twin, Untested, Verdict
+from matrix.tests import judging
 from matrix.tests.judging import (
     AFTER,
     ALL_SAID,
+    ALLOWED,
     AT,
     BEFORE,
     CASE,
+    DELIVERIES,
+    EPERM,
+    FORBIDDEN,
+    LISTED,
+    PROXIED,
     SIGHTINGS,
     Arms,
 )
@@ -55,6 +67,16 @@ def proves(case: Case, arms: Arms) -> bool:
             return False
 
 
+def goes_through(case: Case, arms: Arms) -> bool:
+    """The same for a row about a proxy, whose last step decides; what had to arrive has arrived."""
+    if not isinstance(arms.delivery, Arrived):
+        return False
+    if case.allowed:
+        return isinstance(arms.said, Acted)
+    at_last = arms.steps[-1:] == (case.decisive,)
+    return isinstance(arms.said, Refused) and at_last and arms.said.errno not in {0, *FAULTS}
+
+
 def must_be(case: Case, arms: Arms) -> type[Verdict]:
     if isinstance(arms.seen, Seen):
         return Escaped
@@ -64,7 +86,7 @@ def must_be(case: Case, arms: Arms) -> type[Verdict]:
         and isinstance(arms.after, Seen)
         and arms.twin is TwinAnswer.ANSWERED
         and arms.control_twin is TwinAnswer.ANSWERED
-        and proves(case, arms)
+        and (goes_through if case.proxied else proves)(case, arms)
     )
     return Held if held else Untested
 
@@ -99,6 +121,52 @@ def test_every_combination_is_held_only_when_all_is_proved() -> None:
     assert all(found.values()), found
 
 
+def test_rows_about_a_proxy_are_held_only_when_all_is_proved() -> None:
+    combinations = itertools.product(
+        (PROXIED, ALLOWED, replace(PROXIED, time_refuses=True)),
+        ALL_SAID,
+        (FORBIDDEN, LISTED, ("proxy",), ()),
+        SIGHTINGS,
+        SIGHTINGS,
+        SIGHTINGS,
+        TwinAnswer,
+        DELIVERIES,
+    )
+    found = dict.fromkeys((Held, Escaped, Untested), 0)
+    for case, said, steps, before, seen, after, twin, delivery in combinations:
+        arms = Arms(
+            said=said, steps=steps, before=before, seen=seen, after=after, twin=twin, delivery=delivery
+        )
+        kind = type(judge(case, arms.bracket()))
+        assert kind is must_be(case, arms), (case, arms)
+        found[kind] += 1
+    assert all(found.values()), found
+
+
+@pytest.mark.parametrize(
+    ("case", "facts", "reason"),
+    [
+        (ALLOWED, {"said": EPERM, "steps": LISTED}, Reason.OVER_REFUSED),
+        (ALLOWED, {"said": EPERM, "steps": ("proxy",)}, Reason.STOPPED_EARLY),
+        (ALLOWED, {"said": Acted(), "steps": LISTED, "delivery": DELIVERIES[1]}, Reason.UNCONFIRMED),
+        (PROXIED, {"said": Acted(), "steps": FORBIDDEN}, Reason.UNCONFIRMED),
+        (PROXIED, {"said": EPERM, "steps": FORBIDDEN, "delivery": DELIVERIES[1]}, Reason.UNCONFIRMED),
+        (PROXIED, {"said": EPERM, "steps": (*FORBIDDEN, "proxy", "listed")}, Reason.STOPPED_EARLY),
+        (PROXIED, {"said": EPERM, "steps": FORBIDDEN, "twin": TwinAnswer.REFUSED}, Reason.OVER_REFUSED),
+        (PROXIED, {"said": EPERM, "steps": FORBIDDEN, "twin": TwinAnswer.SILENT}, Reason.FAULT),
+        (PROXIED, {"said": Absent(looked_at="x"), "steps": FORBIDDEN}, Reason.UNCONFIRMED),
+    ],
+)
+def test_why_a_row_about_a_proxy_is_untested(case: Case, facts: dict[str, Any], reason: Reason) -> None:
+    assert judging.reason(case, **facts) is reason
+
+
+def test_what_the_proxy_said_is_evidence() -> None:
+    said = Refused(errno=errno.EACCES, text="[Errno 13] HTTP/1.1 403 private\r\nmore")
+    found = judge(PROXIED, Arms(said=said, steps=FORBIDDEN).bracket())
+    assert found == Held(evidence="refused: forbidden: EACCES (HTTP/1.1 403 private)")
+
+
 SAID = st.one_of(
     st.builds(Refused, errno=st.integers(-1, 140)),
     st.builds(Acted, trace=st.text(max_size=3), inside=st.text(max_size=3)),
@@ -123,6 +191,7 @@ ARMS = st.builds(
     closing_seconds=st.floats(0, 1),
     switches=st.sampled_from(["", "kernel.yama.ptrace_scope=3"]),
 )
+PROXY_ROWS = st.sampled_from([PROXIED, ALLOWED])
 ROWS = st.builds(
     lambda twin, late: replace(CASE, twin=twin, time_refuses=late),
     st.sampled_from(["alive", "same-call"]),
@@ -135,6 +204,14 @@ def test_whatever_happens_it_is_held_only_when_all_is_proved(case: Case, arms: A
     found = judge(case, arms.bracket())
     assert type(found) is must_be(case, arms)
     assert found.evidence or not isinstance(found, Escaped)
+
+
+@given(PROXY_ROWS, ARMS, st.sampled_from(DELIVERIES), st.sampled_from([FORBIDDEN, LISTED]))
+def test_whatever_a_proxy_does_it_is_held_only_when_all_is_proved(
+    case: Case, arms: Arms, delivery: Delivery, steps: tuple[str, ...]
+) -> None:
+    arms = replace(arms, delivery=delivery, steps=steps)
+    assert type(judge(case, arms.bracket())) is must_be(case, arms)
 
 
 @given(ARMS)
