@@ -6,7 +6,8 @@ from ipaddress import IPv4Address, IPv6Address, ip_network
 
 from matrix.tests.wrong.double import spelled, wrong
 from runners.contract import Denial
-from runners.tier1.addresses import Address, classify
+from runners.tier1.addresses import Address, AddressClass, classify
+from runners.tier1.embedded import embedded
 from runners.tier1.entries import Network
 from runners.tier1.head import Head
 from runners.tier1.judge import Listed
@@ -95,6 +96,38 @@ class LoopbackAllowed(Lenient):
 
     def passes(self, address: Address) -> bool:
         return classify(address).kind == "special"
+
+
+@wrong(
+    *("embed-compat10", "embed-transl10", "embed-nat64-10", "embed-nat64-local-10"),
+    *("embed-6to4-10", "embed-teredo-10", "embed-isatap-10"),
+)
+class MappedAlone(Lenient):
+    """Looks into ::ffff:0:0/96, and into no other address that carries one."""
+
+    def passes(self, address: Address) -> bool:
+        return isinstance(address, IPv6Address) and bool(embedded(address)) and not address.ipv4_mapped
+
+
+@wrong("special-manifest-loop4-other", "special-manifest-thisnet", "special-manifest-ll4")
+class SingleAddresses(Lenient):
+    """Knows 127.0.0.1, 0.0.0.0 and 169.254.169.254, and not the networks around them."""
+
+    def passes(self, address: Address) -> bool:
+        around = classify(address) in {
+            AddressClass.LOOPBACK,
+            AddressClass.THIS_NETWORK,
+            AddressClass.LINK_LOCAL,
+        }
+        return around and str(address) != "127.0.0.1"
+
+
+@wrong("private-harness-entry")
+class TrustsHarness(Lenient):
+    """Opens private networks to the harness' own entries."""
+
+    def passes(self, address: Address) -> bool:
+        return self.lists.principal == "harness"
 
 
 @wrong("private-name-manifest-fd00-8", "embed-mapped10", "dns-mixed-a-aaaa", "special-manifest-loop6")

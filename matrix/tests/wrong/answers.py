@@ -11,7 +11,7 @@ from typing import cast
 import dns.exception
 import dns.message
 import dns.query
-import dns.resolver
+import dns.rdatatype
 
 from matrix.tests.wrong.double import wrong
 from runners.contract import Denial, Egress

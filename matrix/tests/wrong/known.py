@@ -1,8 +1,18 @@
 """All the wrong proxies there are: importing their files makes them known."""
 
-from matrix.tests.wrong import addresses, answers, lists, names, records, requests, sandboxes
+from matrix.tests.wrong import (
+    addresses,
+    answers,
+    lists,
+    names,
+    numbers,
+    records,
+    requests,
+    sandboxes,
+    tunnels,
+)
 from matrix.tests.wrong.double import DOUBLES
 
-FILES = (addresses, answers, lists, names, records, requests, sandboxes)
+FILES = (addresses, answers, lists, names, numbers, records, requests, sandboxes, tunnels)
 
 __all__ = ["DOUBLES", "FILES"]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
+from ipaddress import IPv6Address
 
 from matrix.tests.wrong.double import spelled, wrong
 from runners.contract import Denial
@@ -115,6 +117,27 @@ class WildOneLabel(Proxy):
             for entry in entries
         )
         return judge_name(Lists(), head.host, head.port) if deep else super().listed(head)
+
+
+@wrong(refused=("spell-v6-long-tenant", "spell-v6-upper-tenant"))
+class NumbersByLetter(Proxy):
+    """Compares IPv6 addresses letter by letter."""
+
+    def listed(self, head: Head) -> Listed | Denial:
+        same = not isinstance(head.host, Literal) or spelled(head.raw) == str(head.host)
+        return super().listed(head) if same else judge_name(Lists(), head.host, head.port)
+
+
+@wrong("embed-mapped-literal")
+class UnmapsBeforeItMatches(Proxy):
+    """Takes ::ffff:10.0.0.1 for 10.0.0.1 already when it looks into its lists."""
+
+    def listed(self, head: Head) -> Listed | Denial:
+        match head.host:
+            case Literal(IPv6Address() as address) if inside := address.ipv4_mapped:
+                return super().listed(replace(head, host=Literal(inside)))
+            case _:
+                return super().listed(head)
 
 
 @wrong(refused=("private-both-lists",))

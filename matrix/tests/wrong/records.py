@@ -60,7 +60,17 @@ class SaysForbiddenAlone(Proxy):
         return Refusal(status=403, reason="Forbidden", headers=(), body="")
 
 
-@wrong("record-has-address", "record-special-has-address")
+@wrong("refusal-class-not-address", "private-name-manifest-10-8", touched=PRIVATE)
+class NamesBothLists(Proxy):
+    """Sends the command to the manifest for a private address, and the operator to the tenant's list."""
+
+    def refusal(self, denial: Denial) -> Refusal:
+        return super().refusal(
+            replace(denial, remedy=("manifest", "tenant")) if denial.kind == "private" else denial
+        )
+
+
+@wrong("record-has-address", "record-special-has-address", touched=PRIVATE)
 class NoAddressInRecord(Proxy):
     """Keeps records without the address."""
 
@@ -157,6 +167,25 @@ class UnlistedHasNoClass(Proxy):
     def record(self, denial: Denial) -> None:
         both = ("manifest", "tenant")
         super().record(replace(denial, remedy=both) if denial.kind == "unlisted" else denial)
+
+
+@wrong("port-8443-default-entry", "port-22-tunnel")
+class ProposesTheHostAlone(Proxy):
+    """Proposes entries without the port that was asked for."""
+
+    @property
+    def proposals(self) -> tuple[Proposal, ...]:
+        each = super().proposals
+        return tuple(replace(one, entry=one.entry.partition(":")[0]) for one in each)
+
+
+@wrong("rob-many-denials")
+class RecordsOnce(Proxy):
+    """Keeps one record of equal refusals."""
+
+    def record(self, denial: Denial) -> None:
+        if denial not in self.journal.denials:
+            super().record(denial)
 
 
 @wrong("direct-tcp-name")

@@ -7,24 +7,19 @@ import re
 import socket
 import unicodedata
 from dataclasses import replace
-from ipaddress import IPv4Address, IPv6Address
-from typing import ClassVar
 from urllib.parse import unquote_to_bytes
 
 import h11
 
-from matrix.tests.wrong.double import spelled, target, wrong
+from matrix.tests.wrong.double import spelled, wrong
 from runners.contract import Denial, Egress
 from runners.tier1.addresses import Address
 from runners.tier1.forward import Done, Headers, onward
 from runners.tier1.head import Head
-from runners.tier1.hello import Hello, read_hello
-from runners.tier1.hosts import Host, Name, read_authority, read_host
-from runners.tier1.judge import Listed, mismatch
-from runners.tier1.lists import Lists
+from runners.tier1.hosts import Host, Name, read_authority
+from runners.tier1.judge import Listed
 from runners.tier1.proxy import Proxy
 from runners.tier1.resolve import Unreached
-from runners.tier1.tunnel import both, pour
 from runners.tier1.visit import Visit
 
 _HOST = re.compile(rb"(?im)^Host: *(.*?)\r$")
@@ -97,6 +92,14 @@ class BareLineFeeds(Careless):
 
     def repaired(self, raw: bytes) -> bytes:
         return re.sub(rb"\r?\n", b"\r\n", raw)
+
+
+@wrong("mm-host-missing")
+class NeedsNoHost(Careless):
+    """Takes HTTP/1.1 without Host."""
+
+    def repaired(self, raw: bytes) -> bytes:
+        return raw.replace(b"\r\n", b"\r\nHost: %s\r\n" % spelled(raw).encode("latin-1"), 1)
 
 
 @wrong("mm-origin-form-listed")
@@ -229,84 +232,20 @@ class PassesHopHeaders(Proxy):
         return Done(again=False)
 
 
-@wrong("mm-sni-other", "mm-sni-private-name", "mm-sni-ech-outer", "record-sni-mismatch")
-class LetsSniPass(Proxy):
-    """Looks at nothing that goes through a tunnel."""
+@wrong("redir-to-unlisted")
+class TrustsRedirects(Proxy):
+    """Lets its client go wherever an answer sends it."""
 
-    async def tunnel(self, visit: Visit, upstream: socket.socket, head: Head) -> Denial | None:
-        await both(pour(visit.sock, upstream, visit.ahead()), pour(upstream, visit.sock))
-        return None
-
-
-@wrong("mm-sni-split-other", "mm-sni-two")
-class ReadsHelloAtOnce(Proxy):
-    """Looks at the first server name of a hello that is in one record."""
-
-    async def tunnel(self, visit: Visit, upstream: socket.socket, head: Head) -> Denial | None:
-        said = await visit.receive()
-        match read_hello(said[: 5 + int.from_bytes(said[3:5])]):
-            case Hello((first, *_)) if read_host(first) != head.host:
-                return mismatch(head.host, head.port)
-            case _:
-                await both(pour(visit.sock, upstream, said), pour(upstream, visit.sock))
-        return None
-
-
-class Numbers(Proxy):
-    """Lists hosts as texts, and dials whatever somebody can read in them."""
-
-    egress: ClassVar[Egress]
-
-    def read(self, text: str) -> Address | None:
-        """The address that it sees in a host."""
-        raise NotImplementedError
-
-    def _take(self, egress: Egress, lists: Lists) -> None:
-        super()._take(egress, lists)
-        self.entries = (*egress.manifest, *egress.tenant)
-
-    def asked(self, raw: bytes) -> Head | Denial:
-        """A request that is malformed, if there is a number in its host."""
-        found = super().asked(raw)
-        if not isinstance(found, Denial) or self.read(spelled(raw)) is None:
-            return found
-        port = int(target(raw).rpartition(":")[2])
-        return Head(method="CONNECT", host=Name(spelled(raw)), port=port, path="", headers=(), raw=raw)
+    def _begin(self, egress: Egress) -> None:
+        self.trusted: set[str] = set()
+        super()._begin(egress)
 
     def listed(self, head: Head) -> Listed | Denial:
-        """By the text."""
-        name = str(head.host).strip("[]")
-        meant = any(name == each or (each[0] == "*" and name.endswith(each[1:])) for each in self.entries)
-        return Listed("manifest") if meant else super().listed(head)
+        return Listed("manifest") if str(head.host) in self.trusted else super().listed(head)
 
-    async def resolved(self, head: Head) -> tuple[Address, ...] | Unreached:
-        """By the number."""
-        address = self.read(str(head.host))
-        return await super().resolved(head) if address is None else (address,)
-
-    def permitted(
-        self, listed: Listed, head: Head, addresses: tuple[Address, ...]
-    ) -> tuple[Address, ...] | Denial:
-        """What is a name by its text has no class."""
-        number = isinstance(head.host, Name) and self.read(str(head.host)) is not None
-        return addresses if number else super().permitted(listed, head, addresses)
-
-
-@wrong("spell-dec-manifest", "spell-hex-manifest", "spell-octal-manifest", "spell-short-manifest")
-class InetAtonDial(Numbers):
-    """Classifies the text, and dials what inet_aton reads in it."""
-
-    def read(self, text: str) -> Address | None:
-        try:
-            return IPv4Address(socket.inet_aton(text))
-        except (OSError, ValueError):
-            return None
-
-
-@wrong("spell-zone-id", "spell-zone-plain")
-class ZoneCut(Numbers):
-    """Matches an address with its zone, and dials it without."""
-
-    def read(self, text: str) -> Address | None:
-        inside, percent, _ = text.strip("[]").partition("%")
-        return IPv6Address(inside) if percent and ":" in inside else None
+    async def forward(self, visit: Visit, upstream: socket.socket, head: Head) -> Done | Denial | Unreached:
+        said = await answer(upstream, head, onward(head))
+        hosts = re.findall(rb"(?i)\nLocation: http://([a-z0-9.-]+)", said)
+        self.trusted |= {host.decode() for host in hosts}
+        await visit.send(said)
+        return Done(again=False)
