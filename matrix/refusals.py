@@ -30,6 +30,8 @@ SAID_ALOUD = frozenset({"unlisted", "private", "special"})
 ABOUT_ADDRESSES = frozenset({"private", "special"})
 """The kinds whose record has the address that the refusal keeps to itself."""
 
+GATEWAY_ERROR = re.compile(r"HTTP/1\.\d 50[24]\b")
+
 TACITURN = frozenset({"git", "node24-fetch"})
 """Real clients that show a status at most: there the record alone says which list to change."""
 
@@ -46,6 +48,17 @@ def recorded(view: View) -> str:
     if view.kept is None or len(view.moments) < len(view.scene.steps):
         return ""  # the attempt did not go through all steps, so it proves nothing anyway
     return next(iter((*_records(view), *_words(view), *_proposed(view), *_noted(view))), "")
+
+
+def failed(view: View) -> str:
+    """The gateway error that came in place of a refusal; empty where none did.
+
+    A proxy that could not resolve or reach a host has refused nothing, and has nothing to record.
+    """
+    last = view.scene.steps[-1].expect
+    kept = view.during(len(view.moments) - 1) if view.moments else None
+    said = GATEWAY_ERROR.search(view.told)
+    return said[0] if said and last.deny and not (kept and kept.denials) else ""
 
 
 def _told(view: View) -> Iterator[str]:
@@ -102,7 +115,8 @@ def _records(view: View) -> Iterator[str]:
         kept = view.during(number)
         if kept is None:
             continue
-        yield from _of_step(step.expect, kept.denials)
+        if not (number == len(view.scene.steps) - 1 and failed(view)):
+            yield from _of_step(step.expect, kept.denials)
 
 
 def _of_step(expect: Expected, denials: Sequence[Denial]) -> Iterator[str]:
@@ -133,6 +147,10 @@ def remedy(expect: Expected, kind: str) -> tuple[str, ...]:
 def _words(view: View) -> Iterator[str]:
     """What a refused client must be told: the kind, the class, the lists to change."""
     said = view.told.lower()
+    if any(step.expect.error for step in view.scene.steps) and not GATEWAY_ERROR.search(view.told):
+        yield "the client is told neither 502 nor 504"
+    if failed(view):
+        return
     for _, step, _ in view.reached():
         expect = step.expect
         if not expect.deny or not SAID_ALOUD.issuperset(expect.deny) or step.keep or expect.records == 0:
@@ -144,6 +162,14 @@ def _words(view: View) -> Iterator[str]:
         for word in (expect.address_class, *remedy(expect, expect.deny[0])):
             if word and word not in said:
                 yield f"the refusal does not say {word!r}"
+        if "manifest" in said and "manifest" not in _lists(view.scene):
+            yield "the refusal names the manifest, which opens nothing here"
+
+
+def _lists(scene: Scene) -> set[str]:
+    """The lists that one refusal or another of a row may name."""
+    refused = [step.expect for step in scene.steps if step.expect.deny]
+    return {name for expect in refused for kind in expect.deny for name in remedy(expect, kind)}
 
 
 def _proposed(view: View) -> Iterator[str]:

@@ -214,6 +214,7 @@ class TestRecorded:
             ),
             ({"told": "HTTP/1.1 403 Forbidden"}, "not told that it is private"),
             ({"told": "403 private"}, "does not say 'tenant'"),
+            ({"told": "403 private; the manifest or the tenant's list"}, "names the manifest"),
         ],
     )
     def test_what_is_wrong_is_said(self, facts, said):
