@@ -95,7 +95,7 @@ class View:
 
 
 def outside(view: View) -> str:
-    """What got out: a forbidden dial, text, question or request, or a change that was taken."""
+    """What got out: a forbidden dial, text, question or request, the canary, or a change that was taken."""
     found = (*_dialled(view), *_sent(view), *_asked(view), *_let_through(view), *_changed(view))
     return next(iter(found), "")
 
@@ -175,7 +175,7 @@ def _bytes(text: str) -> set[bytes]:
 def _asked(view: View) -> Iterator[str]:
     never = {name.lower().rstrip(".") for name in view.scene.never_ask}
     for query in view.queries:
-        if query.name.lower().rstrip(".") in never:
+        if query.name.lower().rstrip(".") in never or view.token in query.name:
             yield f"the DNS server was asked for {query.name!r}"
 
 

@@ -83,6 +83,11 @@ class Servers:
         """The port by which a place is listened for; 0 when it is not."""
         return self._open[place].getsockname()[1] if place in self._open else 0
 
+    def hears(self, address: str, port: int) -> bool:
+        """Whether a dial to that address and port comes to a listener of ours."""
+        everywhere = Place("", port, ip_address(address).version)
+        return everywhere in self._open or Place(address, port) in self._open
+
     def shut(self, place: Place) -> None:
         """Listen there no more; connections that were made go on."""
         if server := self._open.pop(place, None):

@@ -24,8 +24,9 @@ import dns.query
 from matrix import world
 from matrix.internet.addresses import addresses, arrives, spell, symbols
 from matrix.internet.book import Book, spelled
+from matrix.internet.capture import Capture
 from matrix.internet.ground import Ground, InTable, InWorld
-from matrix.internet.log import Log
+from matrix.internet.log import Connection, Log
 from matrix.internet.names import HOST, PROOF, Names
 from matrix.internet.servers import Servers
 from matrix.internet.speech import Page
@@ -76,12 +77,17 @@ class Stage:
                 ends.callback(self.ground.close)
                 self._names = Names(self.log, self.ground.resolver_port)
                 ends.callback(self._names.close)
+                self._captures = [Capture(self._tried)] if in_world else []
+                for capture in self._captures:
+                    ends.callback(capture.close)
                 self.ground.lay((), (), ())
             except OSError as error:
                 raise StageError(f"the little internet cannot be set up: {error}") from error
             self._ends = ends.pop_all()
         self._names.start()
         self._servers.start()
+        for capture in self._captures:
+            capture.start()
 
     def __enter__(self) -> Self:
         return self
@@ -138,7 +144,12 @@ class Stage:
         for address in (*wanted, HOST):
             if address not in unseen and (why := self._dial(address)):
                 return why
-        return self._ask()
+        return self._ask() or next(filter(None, (each.proof() for each in self._captures)), "")
+
+    def _tried(self, tried: Connection, protocol: int, port: int) -> None:
+        """Note what no listener is there for: a dial to a port of nobody's, and every datagram."""
+        if protocol == socket.IPPROTO_UDP or not self._servers.hears(tried.address, tried.port):
+            self.log.connected(tried, port)
 
     def _dial(self, address: str) -> str:
         """Why a connection to that address is not answered by us; empty when it is."""

@@ -115,3 +115,20 @@ def late(in_world):
                     connection.recv(100)
         settled(second.arrivals, 3)
         return [[(each.address, each.late) for each in window.arrivals()] for window in (first, second)]
+
+
+def past_the_listeners(in_world):
+    """What is seen of dials to ports of nobody's and of datagrams, with the proof afterwards."""
+    with Stage(in_world=in_world) as stage:
+        window = stage.begin(scene(ROW), TOKEN)
+        refusals = [refused(stage, address, 9999) for address in ("10.11.12.13", "fd12:3456:789a::5")]
+        for family, address in (
+            (socket.AF_INET, "10.11.12.13"),
+            (socket.AF_INET6, "64:ff9b::a0b:c0d"),
+            (socket.AF_INET, "127.0.0.1"),
+        ):
+            with socket.socket(family, socket.SOCK_DGRAM) as sender:
+                sender.sendto(TOKEN.encode(), (address, 443))
+        arrivals = settled(window.arrivals, 4)
+        seen = [(each.address, each.port, each.data) for each in arrivals]
+        return refusals, seen, stage.proof(), len(window.arrivals())

@@ -55,6 +55,21 @@ def test_what_is_dialled_arrives_where_it_was_dialled_and_is_answered(act):
     assert egress.neighbour.tenant == ("x.test",)
 
 
+def test_what_no_listener_sees_is_seen_in_a_world():
+    if isinstance(there := world.standing(), world.Impossible):
+        pytest.skip(there.why)
+    refusals, seen, proof, count = world.call(stage_samples.past_the_listeners, True)
+    assert refusals == [True, True]
+    assert seen == [
+        ("10.11.12.13", 9999, b""),
+        ("fd12:3456:789a::5", 9999, b""),
+        ("10.11.12.13", 443, TOKEN.encode()),
+        ("64:ff9b::a0b:c0d", 443, TOKEN.encode()),
+    ]
+    assert proof == ""
+    assert count == 4, "neither loopback's datagrams nor the proof's are noted"
+
+
 def test_a_closed_address_refuses_and_no_other_does(act):
     closed, proof, after = act(stage_samples.shut_out)
     assert closed == [True, False, True, False]

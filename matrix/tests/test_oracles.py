@@ -116,6 +116,10 @@ class TestOutside:
         assert "asked for" in oracles.outside(view(row, queries=[Asked("secret.test")]))
         assert oracles.outside(view(row, queries=[Asked("not.secret.test")])) == ""
 
+    def test_the_canary_in_a_question_crosses(self):
+        assert "asked for" in oracles.outside(view(queries=[Asked("em0-0.evil.test")]))
+        assert oracles.outside(view(queries=[Asked("em1-0.evil.test")])) == ""
+
     def test_a_change_that_was_taken_crosses(self):
         row = {"policy": {}, "steps": [{"change": {"tenant": ["*"]}, "expect": {"change": "refused"}}]}
         taken, refused = Moment(at=0, faults=()), Moment(at=0, faults=("a star alone",))
