@@ -7,7 +7,7 @@ PYTEST := $(VENV)/bin/python -m pytest --timeout 120
 FAST := not real and not facts
 
 .DEFAULT_GOAL := help
-.PHONY: help e2e-sandbox test test-real dev check bench bench-proxy readme clients proxies lock clean
+.PHONY: help e2e-sandbox e2e-egress clients proxies test test-real dev check bench bench-proxy readme readme-egress lock clean
 .NOTPARALLEL:
 
 help: ## say what there is
@@ -15,6 +15,15 @@ help: ## say what there is
 
 e2e-sandbox: $(VENV)/.run ## every row under every sandbox found here; ARGS="…" are options of `escape-matrix run`
 	@ci/e2e.sh $(ARGS)
+
+e2e-egress: $(VENV)/.run ## the rows about hosts, addresses and names, on tier 1 and on the proxies found here too; ARGS as above
+	@ci/egress.sh $(ARGS)
+
+clients: $(VENV)/.run ## the programs that rows about clients start (curl, Node.js, requests …), in .clients
+	@ci/clients.sh
+
+proxies: ## the proxies whose columns the table has: squid, tinyproxy, mitmproxy, sandbox-runtime's; the last two in .proxies
+	@ci/proxies.sh
 
 test: $(VENV)/.dev ## the project's own tests: no sandbox needed, under two minutes
 	@$(PYTEST) -q -n logical -m "$(FAST)" $(ARGS)
@@ -35,13 +44,10 @@ bench-proxy: $(VENV)/.run ## time tier1's egress proxy beside squid, in a networ
 	@$(VENV)/bin/python ci/bench_proxy.py $(ARGS)
 
 readme: $(VENV)/.run ## run the matrix and write it into README.md
-	@ci/readme.sh $(ARGS)
+	@ci/readme.sh matrix $(ARGS)
 
-clients: $(VENV)/.run ## the programs that rows about clients start (curl, Node.js, requests …), in .clients
-	@ci/clients.sh
-
-proxies: ## the proxies whose columns the table has: squid, tinyproxy, mitmproxy, sandbox-runtime's; the last two in .proxies
-	@ci/proxies.sh
+readme-egress: $(VENV)/.run ## run what e2e-egress runs and write it into README.md
+	@ci/readme.sh egress $(ARGS)
 
 lock: ## resolve the dependencies anew and write every lock
 	@ci/lock.sh
