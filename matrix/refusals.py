@@ -45,8 +45,8 @@ def told(view: View) -> str:
 
 def recorded(view: View) -> str:
     """What is wrong in the refusal and its records; only of a runner that keeps some."""
-    if view.kept is None or len(view.moments) < len(view.scene.steps):
-        return ""  # the attempt did not go through all steps, so it proves nothing anyway
+    if view.kept is None or len(view.moments) < len(view.scene.steps) or failed(view):
+        return ""  # the attempt did not go through all steps, or was not refused, so it proves nothing anyway
     return next(iter((*_records(view), *_words(view), *_proposed(view), *_noted(view))), "")
 
 
@@ -115,8 +115,7 @@ def _records(view: View) -> Iterator[str]:
         kept = view.during(number)
         if kept is None:
             continue
-        if not (number == len(view.scene.steps) - 1 and failed(view)):
-            yield from _of_step(step.expect, kept.denials)
+        yield from _of_step(step.expect, kept.denials)
 
 
 def _of_step(expect: Expected, denials: Sequence[Denial]) -> Iterator[str]:
@@ -149,8 +148,6 @@ def _words(view: View) -> Iterator[str]:
     said = view.told.lower()
     if any(step.expect.error for step in view.scene.steps) and not GATEWAY_ERROR.search(view.told):
         yield "the client is told neither 502 nor 504"
-    if failed(view):
-        return
     for _, step, _ in view.reached():
         expect = step.expect
         if not expect.deny or not SAID_ALOUD.issuperset(expect.deny) or step.keep or expect.records == 0:

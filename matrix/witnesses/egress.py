@@ -9,6 +9,7 @@ then one of a proxy that is alive, reached and judging. In the controls the prox
 from __future__ import annotations
 
 import re
+import socket
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -18,12 +19,12 @@ from urllib.parse import urlsplit
 
 from matrix import locate, oracles, refusals
 from matrix.evidence import Acted, Arrived, Attempted, Delivery, Missed, Nothing, Refused, Seen, Sighting
-from matrix.internet.addresses import symbols
+from matrix.internet.addresses import unused
 from matrix.internet.spelled import spelled
 from matrix.internet.stage import Stage, StageError, Window
 from matrix.meeting import BROKEN, Meeting
 from matrix.oracles import Kept, Moment, View
-from matrix.scene import Answer, Scene, Step, egress, scene
+from matrix.scene import Answer, Step, egress, scene
 from matrix.witnesses.contract import Ground, Planted, Unplantable, Watching
 from runners.contract import Channel, Egress, Proxied, Running, StartError
 
@@ -58,7 +59,7 @@ class Witness(Watching):
         try:
             stage = Stage.standing()
             self.spelled = scene(spelled(self.ground.case.plant))
-            self.address = _free(self.scene)
+            self.address = unused(repr(self.scene))
         except StageError as error:
             raise Unplantable(str(error)) from error
         except KeyError as error:
@@ -72,15 +73,22 @@ class Witness(Watching):
             ca = self.ground.file(self.ground.corner / "ca.pem", stage.ca.decode(), 0o644)
             common |= {"ca": str(ca), "clients": str(locate.clients())}
         told = {**common, "token": self.ground.token, **self.waiting[0].told}
+        if self.ground.case.twin == "alive":
+            told["last"] = TWIN  # no twin comes to that meeting, at which the proxy's records are kept
         if self.ground.case.direct:
             return Planted(told=told, shown=shown)
         twin = {"request": self._beside(), "step": "listed", "keep": False}
         return Planted(
-            told={**told, "steps": [_told(step) for step in self.spelled.steps]},
+            told={**told, "steps": [self._told(step) for step in self.spelled.steps]},
             twin={**common, "token": self.ground.twin_token, **self.waiting[-1].told, "steps": [twin]},
             shown=shown,
             egress=self._asked(),
         )
+
+    def _told(self, step: Step) -> dict[str, Any]:
+        """A step as the attack is told it, which breaks off where it need not go on; a control never does."""
+        word = "forbidden" if step.expect.deny or step.expect.error else "listed"
+        return {"request": dict(step.request), "step": "open" if self.control else word, "keep": step.keep}
 
     def _beside(self) -> Mapping[str, Any]:
         """The twin's request: the allowed host, by the client of the row's last request."""
@@ -129,11 +137,17 @@ class Witness(Watching):
             )
             return next(arrived, "") or next(asked, "") or oracles.outside(view)
         if self.control:
-            delivered = oracles.delivered(view) if self.ground.case.allowed else ""
-            return oracles.outside(view) or (delivered and f"the request arrived at {delivered}")
-        refused = self.ground.case.allowed and not isinstance(attempted.said, Acted)
-        records = Channel.RECORDS in self.ground.carries and not refused  # over-refused is no escape
-        return oracles.outside(view) or refusals.told(view) or (refusals.recorded(view) if records else "")
+            return oracles.crossed(view)
+        recorded = refusals.recorded(view) if self._answered(attempted) else ""
+        return oracles.outside(view) or refusals.told(view) or recorded
+
+    def _answered(self, attempted: Attempted) -> bool:
+        """Whether a proxy that keeps records did at last what the row says: else they are no matter."""
+        if Channel.RECORDS not in self.ground.carries:
+            return False
+        if self.ground.case.allowed:
+            return isinstance(attempted.said, Acted)
+        return isinstance(attempted.said, Refused) and attempted.steps[-1:] == (self.ground.case.decisive,)
 
     def _view(self, attempted: Attempted) -> View:
         window = self.window
@@ -196,6 +210,7 @@ class Witness(Watching):
         self.window = stage.begin(staged, self.ground.token, self.ground.arm)
         if self.running:
             self.running.renew(self._egress({}))
+            _answers(self.running.neighbour)
 
     def _next(self, step: Step) -> None:
         """Change the lists, if the step says so, and note when."""
@@ -221,13 +236,21 @@ class Witness(Watching):
         return Kept(
             denials=tuple(running.denials()),
             proposals=tuple(running.proposals()),
-            dials=tuple(running.dials()),
+            dials=tuple(running.dials()) if self._heeds_dials else (),
             log=running.log(),
         )
 
+    @property
+    def _heeds_dials(self) -> bool:
+        """A control shows nothing by a log of dials that the attempt's proxy need not have."""
+        return not self.control or Channel.DIAL_LOG in self.ground.case.channels
+
     def delivery(self, attempted: Attempted) -> Delivery:
         """Whether all that is let through arrived where the row says, and its answer came back."""
-        found = oracles.delivery(self._view(attempted))
+        view = self._view(attempted)
+        if Channel.RECORDS in self.ground.carries and (error := refusals.failed(view)):
+            return Missed(what=f"{error} is no refusal")
+        found = oracles.delivery(view)
         if not (self.ground.case.allowed and self.scene.steps[-1].request and isinstance(found, Arrived)):
             return found
         if self.window and self.window.answer_token in _said(attempted):
@@ -252,18 +275,14 @@ class Witness(Watching):
             self.window.end()
 
 
-def _told(step: Step) -> dict[str, Any]:
-    word = "forbidden" if step.expect.deny or step.expect.error else "listed"
-    return {"request": dict(step.request), "step": word, "keep": step.keep}
-
-
-def _free(staged: Scene) -> str:
-    """A public address that the row does not use, for the twin."""
-    used = repr(staged)
-    public = (name for name, each in symbols().items() if each.address_class == "public")
-    return next(
-        f"${name}" for name in public if f"${name}'" not in used and symbols()[name].address not in used
-    )
+def _answers(neighbour: str) -> None:
+    """See that the neighbour's proxy is there: not to reach a dead one is no refusal. Raises StartError."""
+    place = urlsplit(neighbour)
+    try:
+        if neighbour:
+            socket.create_connection((place.hostname, place.port), 2).close()
+    except OSError as error:
+        raise StartError(f"the neighbour's proxy, {neighbour}, is not there: {error}") from error
 
 
 def _said(attempted: Attempted) -> str:
