@@ -56,6 +56,11 @@ class Forward(Local, ABC):
     def unsayable(self, told: Told) -> str:
         """What of this the proxy has no words for; empty where it has."""
 
+    def leaves(self, site: Site) -> tuple[str, ...]:
+        """Files that it makes outside the site's folder: most make none."""
+        del site
+        return ()
+
     def refuses(self, folder: Path) -> str:
         """Why the program itself takes no files like these; most cannot be asked beforehand."""
         del folder

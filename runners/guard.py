@@ -1,9 +1,10 @@
 """Runs a program for as long as whoever started this lives, and no longer, however either of them ends.
 
-    python3 guard.py PROGRAM ARGUMENT…
+    python3 guard.py [LEFT…] -- PROGRAM ARGUMENT…
 
 Standard input is a pipe that the starter holds open. Every byte that comes is the number of a signal for
-the program; its end means that the program, and whatever it has started, is ended at once. Linux alone.
+the program; its end means that the program, and whatever it has started, is ended at once, and that LEFT,
+files that it would leave elsewhere, are removed. Linux alone.
 """
 
 from __future__ import annotations
@@ -26,11 +27,15 @@ PR_SET_CHILD_SUBREAPER = 36
 
 def main(argv: Sequence[str]) -> int:
     """Run it; gives its exit code, 128 and the signal's number where one ended it."""
+    end = argv.index("--")
+    left, command = argv[:end], argv[end + 1 :]
     signal.signal(signal.SIGTERM, _leave)
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST, MOST))
     with contextlib.ExitStack() as ends:
-        program = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
+        for path in left:
+            ends.callback(Path(path).unlink, missing_ok=True)
+        program = subprocess.Popen(command, stdin=subprocess.DEVNULL, start_new_session=True)
         ends.callback(_end, program)
         _watch(program)
     return program.returncode if program.returncode >= 0 else 128 - program.returncode

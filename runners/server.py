@@ -65,6 +65,10 @@ class Kind(Protocol):
         """What runs it in the foreground."""
         ...
 
+    def leaves(self, site: Site) -> tuple[str, ...]:
+        """Files that it makes outside the site's folder, and leaves there when it is ended at once."""
+        ...
+
 
 class Server:
     """One proxy at one port, whichever process stands behind it. `end` must be called."""
@@ -83,7 +87,7 @@ class Server:
         self._lay(folder, told)
         with (folder / "said").open("wb") as said:
             self._guard = subprocess.Popen(
-                [sys.executable, "-I", "-S", str(GUARD), *self._kind.program(self.site)],
+                self._guarded(),
                 stdin=subprocess.PIPE,
                 bufsize=0,
                 stdout=said,
@@ -135,6 +139,10 @@ class Server:
         except subprocess.TimeoutExpired:
             guard.kill()
             guard.wait()
+
+    def _guarded(self) -> tuple[str, ...]:
+        guard = (sys.executable, "-I", "-S", str(GUARD), *self._kind.leaves(self.site))
+        return (*guard, "--", *self._kind.program(self.site))
 
     def _lay(self, folder: Path, told: Told) -> None:
         for name, text in self._kind.configuration(self.site, told).items():

@@ -24,6 +24,7 @@ from runners.tier1.entries import ALL_PORTS, Below, Entry, Network
 from runners.tier1.hosts import Literal, Name
 
 _FIX = "apt-get install squid"
+_SHARED = ("metadata", "queues", "readers")
 _AS_NOBODY = ("--user", "--map-user=65534", "--map-group=65534", "--")
 
 _SITE = """\
@@ -97,7 +98,16 @@ class Runner(Forward):
 
     def program(self, site: Site) -> tuple[str, ...]:
         """In the foreground, as one process."""
-        return (*_squid(), "-N", "-f", str(site.folder / "squid.conf"))
+        return (*_squid(), "-N", "-n", _service(site), "-f", str(site.folder / "squid.conf"))
+
+    def leaves(self, site: Site) -> tuple[str, ...]:
+        """Shared memory of that service's name, which two squids must not have in common."""
+        return tuple(f"/dev/shm/{_service(site)}-cf__{part}.shm" for part in _SHARED)  # noqa: S108 - its place
+
+
+def _service(site: Site) -> str:
+    """Letters and digits that no other squid of this machine has."""
+    return f"em{site.secret[:16]}"
 
 
 def _squid() -> tuple[str, ...]:

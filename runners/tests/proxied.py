@@ -75,6 +75,7 @@ def play(runner: Forward, egress: Egress, calls: Sequence[Call]) -> list[str]:
             ended = see(running)
         assert ended.output.decode().strip().startswith("http://")
         assert left(str(made.run)) == []
+        assert [name for name in os.listdir("/dev/shm") if running._proxy.site.secret[:16] in name] == []
     return came
 
 

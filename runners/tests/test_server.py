@@ -73,6 +73,9 @@ class Fake:
     def program(self, site: Site) -> tuple[str, ...]:
         return (sys.executable, "-I", "-S", "-c", self.text, str(site.port))
 
+    def leaves(self, site: Site) -> tuple[str, ...]:
+        return (str(site.folder.parent / "left"), str(site.folder.parent / "never-made"))
+
 
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[list[Server]]:
@@ -197,9 +200,11 @@ def test_one_that_ends_at_a_change_is_a_start_error(made: list[Server], tmp_path
 def test_nothing_that_it_started_is_left(made: list[Server], tmp_path: Path) -> None:
     proxy = serve(made, tmp_path, Fake(STRAY + PROXY))
     proxy.start(LISTS)
+    (tmp_path / "left").touch()
     assert len(carrying(tmp_path)) == 3, "the guard, the proxy, and what it left"
     proxy.end()
     assert carrying(tmp_path) == []
+    assert not (tmp_path / "left").exists()
     proxy.end()
 
 
@@ -208,12 +213,13 @@ def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
     (tmp_path / "proxy.py").write_text(PROXY)
     starter = textwrap.dedent(f"""
         import subprocess, sys, time
-        guard = [sys.executable, "-I", "-S", {str(GUARD)!r}, sys.executable, "proxy.py", "0"]
+        guard = [sys.executable, "-I", "-S", {str(GUARD)!r}, "left", "--", sys.executable, "proxy.py", "0"]
         kept = subprocess.Popen(guard, stdin=subprocess.PIPE, start_new_session=True)
         print("started", flush=True)
         time.sleep(60)
     """)
     (tmp_path / "lists").touch()
+    (tmp_path / "left").touch()
     with subprocess.Popen([sys.executable, "-c", starter], cwd=tmp_path, stdout=subprocess.PIPE) as harness:
         assert harness.stdout
         harness.stdout.readline()
@@ -224,6 +230,7 @@ def test_it_ends_with_whoever_started_it(tmp_path: Path) -> None:
         harness.kill()
         harness.wait()
         assert gone(tmp_path)
+        assert not (tmp_path / "left").exists()
 
 
 def test_a_log_without_end_ends_it(made: list[Server], tmp_path: Path) -> None:
