@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from ipaddress import IPv4Address, ip_address
+from math import inf
 from typing import Protocol
 
 from matrix.evidence import Arrived, Delivery, Missed
@@ -100,6 +101,26 @@ def outside(view: View) -> str:
     return next(iter(found), "")
 
 
+def crossed(view: View) -> str:
+    """What a control shows: each step's own crossing was seen, of the last one in words.
+
+    Empty where one step that forbids something let nothing out: then nobody knows that it could be seen.
+    """
+    found, wide = "", next(iter((*_sent(view), *_asked(view))), "")
+    for number, step in enumerate(view.scene.steps):
+        if number >= len(view.moments):
+            return ""
+        if not (step.expect.deny or step.expect.error or step.change_refused or step.never_dial):
+            continue
+        end = view.moments[number + 1].at if number + 1 < len(view.moments) else inf
+        own = (*_dialled_at(view, number, end), *_let_through_at(view, number), *_changed_at(view, number))
+        if not (found := next(iter(own), "") or wide):
+            return ""
+    if view.scene.steps[-1].expect.allow:
+        return (arrived := delivered(view)) and (found or f"the request arrived at {arrived}")
+    return found
+
+
 def delivered(view: View) -> str:
     """Where the last step's request arrived, for a row that must be allowed; empty where it did not."""
     number = len(view.scene.steps) - 1
@@ -148,16 +169,22 @@ def _canonical(text: str) -> str:
 
 
 def _dialled(view: View) -> Iterator[str]:
-    for number, step, moment in view.reached():
-        never = {_canonical(address): address for address in step.never_dial}
-        for arrival in view.arrivals:
-            if arrival.at >= moment.at and _canonical(arrival.address) in never:
-                yield f"{arrival.address} port {arrival.port} was dialled"
-        kept = view.kept or (view.moments[-1].kept if view.moments else None)
-        before = len(view.moments[number].kept.dials)
-        for dial in kept.dials[before:] if kept else ():
-            if _canonical(dial.rpartition(":")[0].strip("[]")) in never:
-                yield f"{dial} was dialled, as the proxy's log says"
+    for number, _, _ in view.reached():
+        yield from _dialled_at(view, number)
+
+
+def _dialled_at(view: View, number: int, end: float = inf) -> Iterator[str]:
+    """What was dialled, from one step on until `end`, that the step forbids."""
+    moment = view.moments[number]
+    never = {_canonical(address): address for address in view.scene.steps[number].never_dial}
+    for arrival in view.arrivals:
+        if moment.at <= arrival.at < end and _canonical(arrival.address) in never:
+            yield f"{arrival.address} port {arrival.port} was dialled"
+    kept = view.kept or view.moments[-1].kept if end == inf else view.during(number)
+    before = len(moment.kept.dials) if end == inf else 0
+    for dial in kept.dials[before:] if kept else ():
+        if _canonical(dial.rpartition(":")[0].strip("[]")) in never:
+            yield f"{dial} was dialled, as the proxy's log says"
 
 
 def _sent(view: View) -> Iterator[str]:
@@ -180,19 +207,29 @@ def _asked(view: View) -> Iterator[str]:
 
 
 def _let_through(view: View) -> Iterator[str]:
+    for number, _, _ in view.reached():
+        yield from _let_through_at(view, number)
+
+
+def _let_through_at(view: View, number: int) -> Iterator[str]:
     """A request that arrives though it must be refused, or that arrives elsewhere than it may."""
-    for number, step, _ in view.reached():
-        for arrival in view.arrivals:
-            if not step.request or view.marker(number) not in arrival.data:
-                continue
-            where, allow = f"{arrival.address} port {arrival.port}", step.expect.allow
-            if not allow:
-                yield f"the request arrived at {where}"
-            elif not same(arrival.address, allow):
-                yield f"the request arrived at {where}, and not at {allow}"
+    step = view.scene.steps[number]
+    for arrival in view.arrivals:
+        if not step.request or view.marker(number) not in arrival.data:
+            continue
+        where, allow = f"{arrival.address} port {arrival.port}", step.expect.allow
+        if not allow:
+            yield f"the request arrived at {where}"
+        elif not same(arrival.address, allow):
+            yield f"the request arrived at {where}, and not at {allow}"
 
 
 def _changed(view: View) -> Iterator[str]:
-    for _, step, moment in view.reached():
-        if step.change_refused and moment.faults == ():
-            yield f"the lists took the change to {dict(step.change)}"
+    for number, _, _ in view.reached():
+        yield from _changed_at(view, number)
+
+
+def _changed_at(view: View, number: int) -> Iterator[str]:
+    step = view.scene.steps[number]
+    if step.change_refused and view.moments[number].faults == ():
+        yield f"the lists took the change to {dict(step.change)}"

@@ -31,6 +31,8 @@ ABOUT_ADDRESSES = frozenset({"private", "special"})
 """The kinds whose record has the address that the refusal keeps to itself."""
 
 GATEWAY_ERROR = re.compile(r"HTTP/1\.\d 50[24]\b")
+BROKE_DOWN = re.compile(r"HTTP/1\.\d 50[0234]\b")
+"""How proxies say that they could not: squid 503, tinyproxy 500, others 502 and 504."""
 
 TACITURN = frozenset({"git", "node24-fetch"})
 """Real clients that show a status at most: there the record alone says which list to change."""
@@ -57,7 +59,7 @@ def failed(view: View) -> str:
     """
     last = view.scene.steps[-1].expect
     kept = view.during(len(view.moments) - 1) if view.moments else None
-    said = GATEWAY_ERROR.search(view.told)
+    said = BROKE_DOWN.search(view.told)
     return said[0] if said and last.deny and not (kept and kept.denials) else ""
 
 

@@ -248,7 +248,7 @@ class Witness(Watching):
     def delivery(self, attempted: Attempted) -> Delivery:
         """Whether all that is let through arrived where the row says, and its answer came back."""
         view = self._view(attempted)
-        if Channel.RECORDS in self.ground.carries and (error := refusals.failed(view)):
+        if not self.control and (error := refusals.failed(view)):
             return Missed(what=f"{error} is no refusal")
         found = oracles.delivery(view)
         if not (self.ground.case.allowed and self.scene.steps[-1].request and isinstance(found, Arrived)):
