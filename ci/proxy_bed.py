@@ -122,7 +122,7 @@ def running(part: Callable[[], None]) -> Iterator[None]:
     try:
         yield
     finally:
-        process.terminate()
+        process.kill()  # a world's processes take a softer word for an interruption, and say so
         process.join()
 
 
