@@ -145,7 +145,9 @@ def _what_went_through(case: Case, bracket: Bracket) -> Held | Untested:
             return _untested(Reason.OVER_REFUSED, f"{evidence}{_told(refusal)}; the policy grants it")
         case Acted(), _, Arrived(where=where) if case.allowed:
             return Held(evidence=f"allowed: {where}")
-        case ((Acted() | Refused()), _, Missed(what=what)) if case.allowed or isinstance(told, Held):
+        case (Acted(), _, Missed(what=what)) if case.allowed:
+            return _untested(Reason.UNCONFIRMED, what)
+        case (Refused(), Held(), Missed(what=what)):
             return _untested(Reason.UNCONFIRMED, what)
         case ((Refused() as refusal), Held(evidence=evidence), Arrived()):
             return Held(evidence=f"{evidence}{_told(refusal)}")

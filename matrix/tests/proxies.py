@@ -43,7 +43,7 @@ def row(name: str, **more: Any) -> Case:
     answers = {
         "other.test": [{"A": [PUBLIC]}],
         "wiki.test": [{"A": [PRIVATE]}],
-        "api.test": [{"A": [PUBLIC]}],
+        "api.test": [{"A": [PUBLIC]}, {"A": ["$PUB4_B"]}],
     }
     given = {
         "id": name,
@@ -77,7 +77,6 @@ ROWS = (
         policy={"manifest": ["api.test"]},
         request={"connect": "api.test:443"},
         expect={"allow": PUBLIC},
-        never_dial=["$PUB4_B"],
     ),
     row(
         "removed",
