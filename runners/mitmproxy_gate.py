@@ -31,18 +31,21 @@ class Gate:
 
     def __init__(self) -> None:
         self.tunnels: set[str] = set()  # the clients that have one
+        self.judged: dict[
+            tuple[str, str, int], str
+        ] = {}  # client, host, port → the address that may be dialled
 
     def client_disconnected(self, client: Any) -> None:
         """It is forgotten."""
         self.tunnels.discard(client.id)
+        self.judged = {call: address for call, address in self.judged.items() if call[0] != client.id}
 
-    def http_connect(self, flow: Any) -> None:
-        """A tunnel: refused before anything is resolved."""
-        if not listed(flow.request.host, flow.request.port):
-            refuse(flow, "unlisted")
-        elif differs(flow.request, flow.request.port):
+    async def http_connect(self, flow: Any) -> None:
+        """A tunnel: refused before it is opened."""
+        await self.judge(flow)
+        if flow.response is None and differs(flow.request, flow.request.port):
             refuse(flow, "mismatch")
-        else:
+        elif flow.response is None:
             self.tunnels.add(flow.client_conn.id)
 
     def tls_clienthello(self, data: Any) -> None:
@@ -50,31 +53,40 @@ class Gate:
         asked, named = data.context.server.address[0], data.client_hello.sni
         data.ignore_connection = named is None or plain(named) == plain(asked)
 
-    def request(self, flow: Any) -> None:
+    async def request(self, flow: Any) -> None:
         """A request in the clear, or one inside a tunnel that had to be opened."""
-        request = flow.request
-        if not listed(request.host, request.port):
-            refuse(flow, "unlisted")
-        elif flow.client_conn.tls_established:
+        if flow.client_conn.tls_established:
             refuse(flow, "mismatch")  # no other tunnel with TLS in it is opened
-        elif flow.client_conn.id not in self.tunnels and differs(request, 80):
+        elif flow.client_conn.id not in self.tunnels and differs(flow.request, 80):
             refuse(flow, "mismatch")
+        else:
+            await self.judge(flow)
 
-    async def server_connect(self, data: Any) -> None:
-        """The address that was judged is the one that is dialled."""
-        host, port = data.server.address[:2]
+    async def judge(self, flow: Any) -> None:
+        """By the lists, then by every address; a name that cannot be resolved fails when it is dialled."""
+        host, port = flow.request.host, flow.request.port
         which = listed(host, port)
-        loop = asyncio.get_running_loop()
+        if not which:
+            refuse(flow, "unlisted")
+            return
         try:
-            found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-        except OSError:
-            data.server.error = "the name cannot be resolved"
+            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, UnicodeError):
             return
         addresses = [ipaddress.ip_address(each[4][0]) for each in found]
-        if which and all(may_reach(which, each) for each in addresses):
-            data.server.address = (str(addresses[0]), port)
+        if all(may_reach(which, each) for each in addresses):
+            self.judged[flow.client_conn.id, host, port] = str(addresses[0])
         else:
-            data.server.error = "refused by its address"
+            refuse(flow, "refused by its address")
+
+    def server_connect(self, data: Any) -> None:
+        """The address that was judged is the one that is dialled."""
+        host, port = data.server.address[:2]
+        address = self.judged.get((data.client.id, host, port))
+        if address is None:
+            data.server.error = "no address of it was judged"
+        else:
+            data.server.address = (address, port)
 
 
 def listed(host: str, port: int) -> str:
