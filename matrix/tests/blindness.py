@@ -16,6 +16,7 @@ from matrix.model import Backend, Case, Cell, Escaped, Held, Reason, Untested
 from matrix.record import Report
 from matrix.report import jsonl
 from matrix.switches import USER_NAMESPACES, defeating
+from runners.contract import Channel
 
 WHY_NO_CONTROL = {
     # a file system where a second spelling is a second file
@@ -39,6 +40,9 @@ WHY_NO_CONTROL = {
 OUT_OF_REACH = {"firejail": "firejail is set-uid root, which gains nothing in a user namespace"}
 """Runners that an ordinary account cannot start in the network world → what they say there."""
 
+
+RECORDS = frozenset({Channel.RECORDS})
+"""What nothing that allows everything can have: records of refusals."""
 
 OUTSTAYED = "the launcher stayed"
 """What is said of leftovers that ended by themselves while a patient launcher waited for them."""
@@ -82,11 +86,13 @@ def silences(report: Report, column: Backend, cases: Mapping[str, Case]) -> Iter
                 yield f"{cell.case}: stale, it escapes and is listed: {listed.why}"
             case Escaped():
                 continue
-            case Held() if applies:
+            case Held() if applies or case.allowed:  # what must get through is held by getting through
                 continue
+            case Untested(reason=Reason.OVER_REFUSED) if case.allowed and case.subject == "decision":
+                continue  # beside what must be allowed stands what must not be, and all is
             case Untested(evidence=said) if applies and OUTSTAYED in said:
                 continue
-            case Untested(reason=Reason.NO_CHANNEL) if column.runner != "command":
+            case Untested(reason=Reason.NO_CHANNEL) if column.runner != "command" or RECORDS & case.channels:
                 continue
             case Untested(reason=Reason.NOT_INSTALLED, evidence=said) if case.world and _afar(column, said):
                 continue

@@ -24,6 +24,7 @@ from matrix.record import Report
 from matrix.tests import samples
 from matrix.tests.blindness import misses, run, silences
 from matrix.tests.samples import ESCAPED, HELD, untested
+from runners.contract import Channel
 
 REQUIRED = os.environ.get("ESCAPE_MATRIX_FACTS") == "required"
 ROOT = sys.platform == "linux" and os.geteuid() == 0
@@ -227,9 +228,23 @@ def test_what_cannot_be_started_in_the_world_is_no_silence() -> None:
         assert (said(case, untested(Reason.NOT_INSTALLED, why), firejail, "user", {}) == []) is quiet
 
 
-def test_the_bare_command_carries_every_channel() -> None:
+def test_the_bare_command_carries_every_channel_but_records_of_refusals() -> None:
     bare = replace(BOX, runner="command", listed={})
     assert said("lo-tcp6", untested(Reason.NO_CHANNEL), bare, "user", {}) != []
+    records = next(case.id for case in CASES.values() if Channel.RECORDS in case.channels)
+    assert said(records, untested(Reason.NO_CHANNEL), bare, "user", {}) == []
+
+
+def test_only_what_must_get_through_is_held_by_a_column_that_closes_nothing() -> None:
+    rows = [case for case in CASES.values() if case.proxied]
+    allowed, denied = (next(case.id for case in rows if case.allowed is which) for which in (True, False))
+    assert said(allowed, HELD, BOX, "user", {}) == []
+    assert said(denied, HELD, BOX, "user", {}) != []
+    assert said(allowed, untested(Reason.OVER_REFUSED), BOX, "user", {}) != []
+    rows = [case for case in CASES.values() if case.subject == "decision"]
+    fine, faulty = (next(case.id for case in rows if case.allowed is which) for which in (True, False))
+    assert said(fine, untested(Reason.OVER_REFUSED), BOX, "user", {}) == []
+    assert said(faulty, untested(Reason.OVER_REFUSED), BOX, "user", {}) != []
 
 
 @pytest.mark.parametrize(
