@@ -22,9 +22,9 @@ from runners.contract import Found, Identity, Missing, default_python
 from runners.local import reaches
 
 WHAT = """\
-Say what this machine can prove. Which sandboxes are here and how to get the others, which switches will
-make controls fail and how to change them, and for which mechanisms a run will be definitive. Nothing is
-planted, and no sandbox is started. Ends with 11 where no run could prove anything."""
+Say what this machine can prove. Which sandboxes, proxies and client programs are here and how to get the
+others, which switches will make controls fail and how to change them, and for which mechanisms a run will be
+definitive. Nothing is planted, and no sandbox is started. Ends with 11 where no run could prove anything."""
 
 EXAMPLE = """\
 escape-matrix doctor
