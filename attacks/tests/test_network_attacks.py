@@ -42,6 +42,21 @@ def test_a_harness_that_stays_away_is_no_refusal(tmp_path):
         target(ready=str(tmp_path / "ready"), met=str(tmp_path / "met"), patience=0.01).meet()
 
 
+def test_a_meeting_of_a_later_moment_gives_what_the_harness_says(tmp_path):
+    (tmp_path / "met-2").write_text("http://127.0.0.1:1")
+    told = {"ready": str(tmp_path / "ready"), "met": str(tmp_path / "met")}
+    with as_if_it_ended():
+        assert target(**told).meet("2") == "http://127.0.0.1:1"
+    assert (tmp_path / "ready-2").exists()
+
+
+def test_a_harness_that_could_not_do_its_part_is_no_refusal(tmp_path):
+    (tmp_path / "met").write_text("broken: no proxy")
+    told = {"ready": str(tmp_path / "ready"), "met": str(tmp_path / "met")}
+    with as_if_it_ended(), pytest.raises(RuntimeError, match="broken: no proxy"):
+        target(**told).meet()
+
+
 def test_a_corner_that_cannot_be_written_is_no_refusal(tmp_path):
     with pytest.raises(RuntimeError, match="cannot tell the harness"):
         target(ready=str(tmp_path / "no" / "ready"), met="").meet()

@@ -212,6 +212,15 @@ class TestMeeting:
             meeting.acknowledge()
         assert not (tmp_path / "elsewhere").exists()
 
+    def test_a_moment_has_files_of_its_own_and_an_answer_that_is_whole(self, tmp_path):
+        first, second = Meeting(tmp_path), Meeting(tmp_path, "1")
+        (tmp_path / "ready-1").touch()
+        assert (first.due(), second.due()) == (False, True)
+        second.acknowledge("http://127.0.0.1:1")
+        assert not second.due()
+        assert (tmp_path / "met-1").read_text() == "http://127.0.0.1:1"
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["met-1", "ready-1"]
+
     def test_nobody_holds_a_lock(self, tmp_path):
         assert Meeting(tmp_path).holder() == 0
         (tmp_path / "ready").touch()

@@ -2,9 +2,13 @@
 
 import json
 import shutil
+import subprocess
+import sys
 import threading
+import time
 from pathlib import Path
 
+import psutil
 import pytest
 
 from matrix import locate, world
@@ -13,6 +17,12 @@ from runners import ways_out
 
 ULA = "fd" + "0" * 30
 HEAD = "Iface\tDestination\tGateway\tFlags\n"
+
+
+def waits(process):
+    """Whether it has entered and is in the call: it has a network namespace of its own."""
+    own = Path(f"/proc/{process.pid}/ns/net").readlink() != Path("/proc/self/ns/net").readlink()
+    return own and process.status() == psutil.STATUS_SLEEPING
 
 
 @pytest.fixture(scope="module")
@@ -122,6 +132,19 @@ class TestEntered:
     def test_what_is_raised_there_is_raised_here(self):
         with pytest.raises(LookupError, match="from the world"):
             world.call(network_samples.fail)
+
+    def test_whoever_is_in_it_ends_with_its_parent(self):
+        code = "import time; from matrix import world; print(flush=True); world.call(time.sleep, 60)"
+        parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE)
+        parent.stdout.read(1)
+        end = time.monotonic() + 10
+        while not (inside := [each for each in psutil.Process(parent.pid).children() if waits(each)]):
+            assert time.monotonic() < end
+            time.sleep(0.02)
+        parent.kill()
+        parent.wait()
+        parent.stdout.close()
+        assert psutil.wait_procs(inside, timeout=10)[1] == []
 
     def test_an_answer_may_be_more_than_a_pipe_holds(self):
         assert len(world.call(bytes, 1 << 20)) == 1 << 20
