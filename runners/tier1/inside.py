@@ -39,7 +39,7 @@ def main() -> None:
         hand_out(told["door"])
     if told["terminal"]:
         control()
-    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # at this one value no core handler of the host runs
+    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # at 1 alone no core handler of the host runs
     if told["close"]:
         os.closerange(3, highest() + 1)
     for number in IGNORED:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import errno
 import functools
 import os
+import resource
 from collections.abc import Iterable
 
 import pyseccomp as libseccomp  # pyright: ignore[reportMissingTypeStubs]
@@ -62,12 +63,16 @@ CHMODS = {"chmod": 1, "fchmod": 1, "fchmodat": 2, "fchmodat2": 2, "creat": 1, "m
 OPENS = {"open": 1, "openat": 2}
 """Calls that set a mode, the argument after this one, where these flags ask for a new file."""
 
+LIMITS = {"setrlimit": 0, "prlimit64": 1}
+"""Calls that set a limit → which argument says what is limited; a pointer to the limit follows."""
+
 _CREATING = (os.O_CREAT, os.O_TMPFILE & ~os.O_DIRECTORY)
 _IN_MEMORY = ("clone3", "openat2")  # their flags cannot be looked at; a libc falls back to the older call
 _LAST_FAMILY = 45  # AF_MCTP, Linux 6.18; a number above it is refused whatever it stands for
 _LAST_CALL = 1024  # above every number of today's tables
 _LOW_HALF = 0xFFFFFFFF
 _CLONE_NEWTIME = 0x80  # in clone(2) this bit is part of the signal's number
+_CORE = resource.RLIMIT_CORE
 _OPTIMIZE = 2  # a tree of comparisons in place of a list, seccomp_attr_set(3)
 
 
@@ -107,6 +112,7 @@ def refusals() -> libseccomp.SyscallFilter:
     for request in REQUESTS.values():
         made.add_rule(no, "ioctl", libseccomp.Arg(1, libseccomp.MASKED_EQ, _LOW_HALF, request))
     _keep_modes(made, no)
+    _keep_cores_off(made)
     for flag in NAMESPACES.values():
         made.add_rule(no, "unshare", libseccomp.Arg(0, libseccomp.MASKED_EQ, flag, flag))
         if flag != _CLONE_NEWTIME:
@@ -122,6 +128,16 @@ def _keep_modes(made: libseccomp.SyscallFilter, no: int) -> None:
             mode = libseccomp.Arg(OPENS[name] + 1, libseccomp.MASKED_EQ, bit, bit)
             for flag in _CREATING:
                 made.add_rule(no, name, libseccomp.Arg(OPENS[name], libseccomp.MASKED_EQ, flag, flag), mode)
+
+
+def _keep_cores_off(made: libseccomp.SyscallFilter) -> None:
+    """The limit of core files stays as inside.py has set it: at 0 a core handler of the host would run.
+
+    The answer is that it is done. Whoever asks for it (gpg, ssh-agent) has what he wants, and would stop at a no.
+    """
+    for name, first in LIMITS.items():
+        limited = libseccomp.Arg(first, libseccomp.MASKED_EQ, _LOW_HALF, _CORE)
+        made.add_rule(libseccomp.ERRNO(0), name, limited, libseccomp.Arg(first + 1, libseccomp.NE, 0))
 
 
 def _here(names: Iterable[str]) -> list[str]:

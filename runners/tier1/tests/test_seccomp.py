@@ -73,6 +73,11 @@ CALLS: dict[str, tuple[tuple[int, ...], int]] = {  # a raw call and its argument
     "openat, new and set-uid": ((257, -1, 0, os.O_CREAT, 0o4755), errno.EPERM),
     "openat, no name and set-uid": ((257, -1, 0, os.O_TMPFILE, 0o4755), errno.EPERM),
     "openat, not new": ((257, -1, 0, os.O_RDONLY, 0o4755), errno.EFAULT),
+    "setrlimit, cores": ((160, 4, 1), 0),  # done, it says, and nobody has read the limit at 1
+    "setrlimit, cores, upper half": ((160, HIGH | 4, 1), 0),
+    "setrlimit": ((160, 7, 1), errno.EFAULT),
+    "prlimit64, cores": ((302, 0, 4, 1, 0), 0),
+    "prlimit64, cores are asked for": ((302, 0, 4, 0, 1), errno.EFAULT),
     "mknodat, set-uid": ((259, -1, 0, 0o104755, 0), errno.EPERM),
 }
 SIGSYS = -signal.SIGSYS
@@ -105,11 +110,17 @@ def test_every_call_is_answered_as_it_should_be() -> None:
         ("REFUSED", tuple(set(seccomp.REFUSED) - {"keyctl"}), ["keyctl"]),
         ("FAMILIES", {**seccomp.FAMILIES, "AF_VSOCK": 40}, ["AF_VSOCK", "AF_VSOCK pair"]),
         ("_LAST_FAMILY", 50, []),
-        ("_LOW_HALF", 2**64 - 1, ["TIOCSTI, upper half", "TIOCLINUX, upper half"]),
+        (
+            "_LOW_HALF",
+            2**64 - 1,
+            ["TIOCSTI, upper half", "TIOCLINUX, upper half", "setrlimit, cores, upper half"],
+        ),
         ("_IN_MEMORY", ("clone3",), ["openat2"]),
         ("_CREATING", (os.O_CREAT,), ["openat, no name and set-uid"]),
         ("BITS", {"S_ISUID": 0o4000}, ["fchmod, set-gid"]),
         ("CHMODS", {"fchmod": 1}, ["mknodat, set-uid"]),
+        ("LIMITS", {"setrlimit": 0}, ["prlimit64, cores"]),
+        ("_CORE", 7, ["setrlimit, cores", "setrlimit, cores, upper half", "setrlimit", "prlimit64, cores"]),
         ("NAMESPACES", {"CLONE_NEWNET": 0x40000000}, ["clone(CLONE_NEWNS)"]),
     ],
 )
