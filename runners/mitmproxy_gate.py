@@ -69,13 +69,14 @@ class Gate:
         if not which:
             refuse(flow, "unlisted")
             return
+        call = (flow.client_conn.id, host, port)
+        known = self.judged.get(call) if flow.client_conn.id in self.tunnels else None
         try:
-            found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = [known] if known else await resolved(host, port)
         except (OSError, UnicodeError):
             return
-        addresses = [ipaddress.ip_address(each[4][0]) for each in found]
-        if all(may_reach(which, each) for each in addresses):
-            self.judged[flow.client_conn.id, host, port] = str(addresses[0])
+        if all(may_reach(which, ipaddress.ip_address(each)) for each in found):
+            self.judged[call] = found[0]
         else:
             refuse(flow, "refused by its address")
 
@@ -87,6 +88,12 @@ class Gate:
             data.server.error = "no address of it was judged"
         else:
             data.server.address = (address, port)
+
+
+async def resolved(host: str, port: int) -> list[str]:
+    """All addresses of a name, as the system gives them."""
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return [each[4][0] for each in found]
 
 
 def listed(host: str, port: int) -> str:
