@@ -23,7 +23,7 @@ pytestmark = [
 ]
 
 LOOK = """
-import errno, os
+import errno, os, resource
 def tried(act):
     try:
         return act() or "done"
@@ -43,6 +43,7 @@ found = {
     "a set-uid file": tried(lambda: os.chmod("own", 0o4755)),
     "/proc/sys is written": tried(lambda: open("/proc/sys/kernel/core_pattern", "r+").close()),
     "pid 1's memory is written": tried(lambda: open("/proc/1/mem", "r+b").close()),
+    "cores": (resource.setrlimit(4, (0, 0)), resource.getrlimit(4))[1],
     "kallsyms": tried(lambda: open("/proc/kallsyms").read(1)),
     "/etc/hosts is written": tried(lambda: open("/etc/hosts", "w").close()),
     "resolv.conf": tried(lambda: open("/etc/resolv.conf").read()),
@@ -61,6 +62,7 @@ SEEN = {
     "a set-uid file": "EPERM",
     "/proc/sys is written": "EROFS",
     "pid 1's memory is written": "EROFS",
+    "cores": (1, 1),
     "kallsyms": "EACCES",
     "/etc/hosts is written": "EROFS",
     "resolv.conf": "ENOENT",

@@ -6,7 +6,7 @@ The sandbox's network is its own and leads nowhere. Its only way out is a listen
 made here and passed out through `door`, one end of a socket pair; the proxy outside accepts from it. Both
 are closed before the command runs: nothing in the sandbox relays, and no socket has a path.
 
-Standard library, Python 3.8 and newer, Linux. Sources: unix(7) SCM_RIGHTS, bwrap(1), ioctl_tty(2), core(5).
+Standard library, Python 3.8 and newer, Linux. Sources: unix(7) SCM_RIGHTS, bwrap(1), ioctl_tty(2).
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import fcntl
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import sys
@@ -39,7 +38,6 @@ def main() -> None:
         hand_out(told["door"])
     if told["terminal"]:
         control()
-    resource.setrlimit(resource.RLIMIT_CORE, (1, 1))  # at 1 alone no core handler of the host runs
     if told["close"]:
         os.closerange(3, highest() + 1)
     for number in IGNORED:

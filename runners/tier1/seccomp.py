@@ -131,9 +131,9 @@ def _keep_modes(made: libseccomp.SyscallFilter, no: int) -> None:
 
 
 def _keep_cores_off(made: libseccomp.SyscallFilter) -> None:
-    """The limit of core files stays as inside.py has set it: at 0 a core handler of the host would run.
+    """The limit of core files stays as launcher/cores.py has set it: at 0 the host's handler would run.
 
-    The answer is that it is done. Whoever asks for it (gpg, ssh-agent) has what he wants, and would stop at a no.
+    The answer is that it is done: who asks for it (gpg, ssh-agent) has what it wants, and would stop at a no.
     """
     for name, first in LIMITS.items():
         limited = libseccomp.Arg(first, libseccomp.MASKED_EQ, _LOW_HALF, _CORE)

@@ -15,6 +15,7 @@ import signal
 import sys
 from typing import Any, Collection, Mapping
 
+import cores
 import devices
 import guards
 import strangers
@@ -34,6 +35,7 @@ def main() -> None:
     try:
         if "devices" not in lacks:
             devices.keep()
+        cores.keep()
         arguments, guarded = asked(plan)
     except guards.Declined as why:
         print("tier1: declined: %s" % why, file=sys.stderr)

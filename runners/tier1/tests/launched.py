@@ -6,6 +6,7 @@ from runners.tier1.plan import LAUNCHER
 
 sys.path.insert(0, str(LAUNCHER))
 try:
+    import cores
     import devices
     import guards
     import strangers
@@ -13,4 +14,4 @@ try:
 finally:
     sys.path.remove(str(LAUNCHER))
 
-__all__ = ["devices", "guards", "strangers", "terminal"]
+__all__ = ["cores", "devices", "guards", "strangers", "terminal"]

@@ -17,12 +17,11 @@ from runners.tier1 import inside
 TOLD = {"door": -1, "terminal": False, "guarded": [], "close": True}
 PROGRAM = str(Path(inside.__file__))
 LOOK = """
-import json, os, resource, signal
+import json, os, signal
 print(json.dumps({
     "open": sorted(map(int, os.listdir("/proc/self/fd"))),
     "environ": open("/proc/self/environ").read(),
     "pipe": signal.getsignal(signal.SIGPIPE) == signal.SIG_IGN,
-    "core": resource.getrlimit(resource.RLIMIT_CORE),
 }))
 """
 SIGPIPE_IGNORED = 1 << (signal.SIGPIPE - 1)
@@ -58,7 +57,6 @@ def test_the_command_gets_the_standard_three_alone_and_the_environment_as_given(
     seen = json.loads(done.stdout)
     assert seen["open"] == [0, 1, 2, 3]  # the last is the listing's own
     assert seen["environ"] == "GIVEN=1\0"  # no LC_CTYPE, which the interpreter adds to its own
-    assert seen["core"] == [1, 1]
 
 
 def test_a_command_is_ended_by_a_closed_pipe_as_ever() -> None:
