@@ -239,3 +239,12 @@ class LastClassNamed(Proxy):
             if isinstance(found, Denial):
                 return found
         return addresses
+
+
+@wrong("special-tenant-self")
+class ItselfIsAHost(Proxy):
+    """Knows nothing of the node's own addresses."""
+
+    def permitted(self, listed: Listed, head: Head, addresses: tuple[Address, ...]) -> Found:
+        self.own = frozenset[Address]()
+        return super().permitted(listed, head, addresses)
