@@ -93,7 +93,7 @@ class Gate:
 async def resolved(host: str, port: int) -> list[str]:
     """All addresses of a name, as the system gives them."""
     found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return [each[4][0] for each in found]
+    return [str(each[4][0]) for each in found]
 
 
 def listed(host: str, port: int) -> str:
