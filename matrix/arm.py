@@ -243,7 +243,9 @@ class Arm:
             return
         if isinstance(found, Seen):
             due = self.driven.at + row.witness.grace
-            latency = max(0.0, time.monotonic() - due) if self.driven.at else 0.0
+            # what a meeting witness sees came while the launch ran: later it only waits for its turn
+            late = bool(self.driven.at) and not row.witness.meets
+            latency = max(0.0, time.monotonic() - due) if late else 0.0
             row.sighting = Seen(how=found.how, latency=latency)
 
     def watch(self, wait: Mapping[str, float]) -> None:
