@@ -201,7 +201,7 @@ def test_a_person_s_door(tmp_path: Path) -> None:
     if not isinstance(Runner({"mode": "strict"}).find(Identity.current()), Found):
         pytest.skip("bubblewrap is not installed")
     ask = "import sys, urllib.request as r\ntry: r.urlopen('http://other.test/')\nexcept OSError: sys.exit(7)"
-    argv = [sys.executable, "-m", "runners.tier1", "run", "--allow", "api.test", "--records", "refused"]
+    argv = [sys.executable, "-P", "-m", "runners.tier1", "run", "--allow", "api.test", "--records", "refused"]
     done = subprocess.run(
         [*argv, "--workspace", str(tmp_path), "--", "/usr/bin/python3", "-c", ask],
         capture_output=True,
@@ -214,3 +214,34 @@ def test_a_person_s_door(tmp_path: Path) -> None:
     assert done.returncode == 7, done
     assert "refused other.test:80: unlisted" in done.stderr
     assert '"host": "other.test"' in (tmp_path / "refused").read_text()
+
+
+def test_a_person_s_file_is_read_and_the_code_that_runs_outside_cannot_be_planted(tmp_path: Path) -> None:
+    if not isinstance(Runner({"mode": "strict"}).find(Identity.current()), Found):
+        pytest.skip("bubblewrap is not installed")
+    (workspace := tmp_path / "ws").mkdir()
+    (tmp_path / "in").write_text("given")
+    command = [
+        "--",
+        "/usr/bin/python3",
+        "-c",
+        "print(open(0).read()); open('/proc/self/fd/0', 'r+').write('x')",
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    ended: dict[str, subprocess.CompletedProcess[str]] = {}
+    for flag in ("-P", "-B"):
+        with (tmp_path / "in").open() as file:
+            ended[flag] = subprocess.run(
+                [sys.executable, flag, "-m", "runners.tier1", "run", *command],
+                stdin=file,
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+                env=environment,
+                cwd=workspace,
+            )
+    assert ended["-P"].stdout == "given\n"
+    assert (tmp_path / "in").read_text() == "given"
+    assert ended["-B"].stdout == ""
+    assert f"{workspace} is in use outside the sandbox" in ended["-B"].stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ EXAMPLE = """\
 An example: a manifest that allows one package index, and what is refused beside it
 
   echo pypi.org > egress.txt
-  python -m runners.tier1 run --manifest egress.txt --records refused.jsonl -- curl https://files.pythonhosted.org
+  python -P -m runners.tier1 run --manifest egress.txt --records refused.jsonl -- curl https://files.pythonhosted.org
   python -m runners.tier1 learn refused.jsonl      # what to add, and to which list
   python -m runners.tier1 lint egress.txt          # whether the list may be installed
 """
@@ -66,14 +66,24 @@ def _run(asked: argparse.Namespace, command: tuple[str, ...]) -> int:
 
 def _policy(asked: argparse.Namespace) -> Policy:
     listed = any((asked.manifest, asked.tenant, asked.allow, asked.tenant_allow))
+    workspace = asked.workspace.resolve()
     return Policy(
-        workspace=asked.workspace.resolve(),
+        workspace=workspace,
         hidden=tuple(_absolute(path) for path in asked.hide),
-        protected=tuple(_absolute(path) for path in asked.protect),
+        protected=(*(_absolute(path) for path in asked.protect), *_ours(asked, workspace)),
         shown=tuple(path.resolve() for path in asked.show),
         environment=door.environment(asked.set, getattr(asked, "pass")),
         egress=_egress(asked) if listed else None,
     )
+
+
+def _ours(asked: argparse.Namespace, workspace: Path) -> Iterator[Path]:
+    """The files of lists and records that lie in the workspace: they are not the command's to change."""
+    for file in filter(None, (asked.manifest, asked.tenant, getattr(asked, "records", None))):
+        for path in (_absolute(file), file.parent.resolve() / file.name):
+            if path.is_relative_to(workspace):
+                yield path
+                break
 
 
 def _absolute(path: Path) -> Path:
@@ -93,13 +103,13 @@ def _egress(asked: argparse.Namespace) -> Egress:
 def parser() -> argparse.ArgumentParser:
     """The command line, but for the command behind --."""
     made = argparse.ArgumentParser(
-        "python -m runners.tier1", description=__doc__, epilog=EXAMPLE, formatter_class=_AsWritten
+        "python -P -m runners.tier1", description=__doc__, epilog=EXAMPLE, formatter_class=_AsWritten
     )
     verbs = made.add_subparsers(dest="do", required=True, metavar="run|learn|lint|profile")
     run = verbs.add_parser(
         "run",
         help="run a command in the sandbox",
-        usage="python -m runners.tier1 run [OPTIONS] -- COMMAND [ARGUMENTS]",
+        usage="python -P -m runners.tier1 run [OPTIONS] -- COMMAND [ARGUMENTS]",
         description=RUN,
         epilog=EXAMPLE,
         formatter_class=_AsWritten,

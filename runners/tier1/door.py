@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import IO, Any
 
 from runners.contract import Denial, Egress, Identity, Launch, Missing, Policy, StartError
 from runners.tier1 import wire
@@ -21,6 +22,7 @@ from runners.tier1.lint import lint
 from runners.tier1.runner import Runner
 from runners.tier1.running import Placeholders
 from runners.tier1.serving import Serving
+from runners.tier1.standard import Standard
 from runners.tier1.visible import visible
 from runners.tier1.words import line
 
@@ -46,8 +48,8 @@ def run(asked: Asked) -> int:
     runner, identity = Runner({"mode": "strict", **asked.options}), Identity.current()
     if isinstance(found := runner.find(identity), Missing):
         return _cannot(f"{found.what}; {found.fix}")
-    placeholders = Placeholders(asked.policy)
-    with tempfile.TemporaryDirectory(prefix="tier1-") as folder:
+    with _opened(asked.records) as records, tempfile.TemporaryDirectory(prefix="tier1-") as folder:
+        placeholders = Placeholders(asked.policy)
         launch = Launch(
             run=Path(folder),
             policy=asked.policy,
@@ -57,19 +59,43 @@ def run(asked: Asked) -> int:
             environment=os.environ,
         )
         try:
-            return _see_through(runner, launch, asked.records)
-        except (StartError, OSError) as error:
+            return _see_through(runner, launch, records)
+        except (StartError, OSError, ValueError) as error:
             return _cannot(str(error))
         finally:
             placeholders.remove()
 
 
-def _see_through(runner: Runner, launch: Launch, records: Path | None) -> int:
-    with runner.prepared(launch) as (prepared, serving):
-        child = subprocess.Popen(prepared.argv, pass_fds=prepared.descriptors, cwd=launch.cwd)
+@contextmanager
+def _opened(records: Path | None) -> Generator[IO[str] | None]:
+    """The file of the records, from before the command could put another in its place. Raises OSError."""
+    if records is None:
+        yield None
+        return
+    flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK  # no link and no pipe
+    with os.fdopen(os.open(records, flags, 0o644), "a", encoding="utf-8") as file:
+        yield file
+
+
+def _see_through(runner: Runner, launch: Launch, records: IO[str] | None) -> int:
+    standard = Standard()
+    try:
+        with runner.prepared(launch) as (prepared, serving):
+            stdin, stdout, stderr = standard.given
+            child = subprocess.Popen(
+                prepared.argv,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                pass_fds=prepared.descriptors,
+                cwd=launch.cwd,
+            )
+    finally:
+        standard.started()
     try:
         _pass_on(child)
         code = child.wait()
+        standard.finish()
         if serving:
             _tell(serving, records)
     finally:
@@ -90,12 +116,11 @@ def _pass_on(child: subprocess.Popen[bytes]) -> None:
         signal.signal(number, end)
 
 
-def _tell(serving: Serving, records: Path | None) -> None:
+def _tell(serving: Serving, records: IO[str] | None) -> None:
     """Write the refusals down, and show each once."""
     denials = serving.denials()
     if records is not None:
-        with records.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(asdict(denial)) + "\n" for denial in denials)
+        records.writelines(json.dumps(asdict(denial)) + "\n" for denial in denials)
     for denial in dict.fromkeys(denials):
         print(f"tier1: {line(denial)}", file=sys.stderr)
 
@@ -132,8 +157,8 @@ def complain(faults: Iterable[str]) -> int:
 
 def entries(file: Path | None, more: Sequence[str] = ()) -> tuple[str, ...]:
     """The entries of a list: one a line, from # on a comment, and those given beside it. Raises OSError."""
-    lines = file.read_text(encoding="utf-8").splitlines() if file else []
-    read = (text.partition("#")[0].strip() for text in lines)
+    lines = file.read_bytes().decode().split("\n") if file else []  # and nothing else ends a line
+    read = (text.removesuffix("\r").partition("#")[0].strip(" \t") for text in lines)
     return (*(entry for entry in read if entry), *more)
 
 

@@ -19,6 +19,7 @@ from runners.masks import empty_file
 from runners.modes import assemble
 from runners.system import view
 from runners.tier1 import sandbox
+from runners.tier1.ours import exposed
 
 HERE = Path(__file__).parent
 LAUNCHER = HERE / "launcher"
@@ -43,6 +44,12 @@ def prepare(launch: Launch, options: Mapping[str, Any], bwrap: str, door: int, o
     workspace = launch.policy.workspace
     if not workspace.is_absolute() or workspace == Path("/"):
         raise StartError(f"{workspace} cannot be a workspace: name a directory below the root, from the root")
+    if ours := exposed(launch.policy, bwrap):
+        raise StartError(
+            f"{ours} is in use outside the sandbox and lies in its workspace {workspace}, where the command "
+            "could change it: name another workspace, or --protect it; with python -P the directory that it is "
+            "started in is not in use"
+        )
     lacks: Sequence[str] = options.get("lacks", ())
     programs = () if "filters" in lacks else _programs()
     filters = [_holding(program, opened) for program in programs]

@@ -18,7 +18,7 @@ from runners.tier1.addresses import Address
 
 SECONDS = 10.0
 """For one answer, that of a process that has just begun included."""
-PROGRAM = (sys.executable, "-m", "runners.tier1.serve")
+PROGRAM = (sys.executable, "-P", "-m", "runners.tier1.serve")
 _CHUNK = 1 << 16
 _END = 5.0  # seconds for the process to end once it is let go of
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import asdict
 from pathlib import Path
 
@@ -22,6 +23,48 @@ def test_a_list_is_a_file_with_comments(tmp_path: Path) -> None:
     file.write_text("# ours\napi.test\n\n  *.cdn.test  # mirrors\n")
     assert door.entries(file, ["more.test"]) == ("api.test", "*.cdn.test", "more.test")
     assert door.entries(None) == ()
+
+
+@pytest.mark.parametrize("end", ["\v", "\f", "\r", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_what_no_reader_of_the_file_sees_as_a_new_line_begins_no_entry(end: str, tmp_path: Path) -> None:
+    file = tmp_path / "egress.txt"
+    file.write_bytes(f"# ours{end}*.evil.test\r\napi.test{end}*.evil.test\r\n".encode())
+    [entry] = door.entries(file)
+    assert "*.evil.test" in entry
+    assert main(["lint", str(file)]) == door.FAULTS
+
+
+def test_records_go_to_the_file_that_was_there_before(tmp_path: Path) -> None:
+    with door._opened(tmp_path / "refused") as file:
+        assert file
+        (tmp_path / "refused").rename(tmp_path / "moved")
+        (tmp_path / "refused").symlink_to(tmp_path / "victim")
+        file.write("line\n")
+    assert (tmp_path / "moved").read_text() == "line\n"
+    assert not (tmp_path / "victim").exists()
+
+
+def test_records_go_to_no_link_and_wait_at_no_pipe(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "victim")
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("link", "pipe"):
+        with pytest.raises(OSError, match=name), door._opened(tmp_path / name):
+            pass
+    assert not (tmp_path / "victim").exists()
+
+
+def test_lists_and_records_in_the_workspace_are_protected(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[door.Asked] = []
+    monkeypatch.setattr(door, "run", lambda each: asked.append(each) or 0)
+    (tmp_path / "ws").mkdir()
+    (tmp_path / "to").symlink_to("ws")
+    for name in ("ws/own", "theirs"):
+        (tmp_path / name).touch()
+    monkeypatch.chdir(tmp_path)
+    main(["run", "--workspace=ws", "--manifest=ws/own", "--tenant=theirs", "--records=to/refused", "--", "x"])
+    assert asked[0].policy.protected == (tmp_path / "ws/own", tmp_path / "ws/refused")
 
 
 @pytest.mark.parametrize(
