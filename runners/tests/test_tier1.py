@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -155,11 +156,38 @@ def test_what_stood_for_a_missing_name_is_gone_afterwards(made: Bench) -> None:
 
 
 def test_a_link_on_the_way_is_declined_with_a_sentence(made: Bench) -> None:
-    (made.workspace / "link").symlink_to(made.run)
-    ended = made.see("print('started')", policy=made.policy(hidden=(made.workspace / "link/x",)))
+    (made.workspace / "\x1b]0;link").symlink_to(made.run)
+    ended = made.see("print('started')", policy=made.policy(hidden=(made.workspace / "\x1b]0;link/x",)))
     assert ended.exit == Exit(code=2)
     assert b"declined" in ended.errors
+    assert rb"\u{001B}]0;link is a link" in ended.errors  # a terminal would obey the name
     assert b"started" not in ended.output
+
+
+def test_nobody_listens_in_what_is_shown(made: Bench) -> None:
+    (shown := made.run / "shown").mkdir()
+    (shown / "page").write_text("read")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(shown / "socket"))
+        listener.listen()
+        (shown / "socket").chmod(0o777)
+        ask = f"""
+import socket
+print(open("{shown}/page").read())
+try:
+    print(socket.socket(socket.AF_UNIX).connect("{shown}/socket"))
+except OSError as error:
+    print(error.strerror)
+"""
+        seen = [
+            replace(made, runner=Runner({**made.runner.options, "lacks": lacks})).see(
+                ask, policy=made.policy(shown=(shown,))
+            )
+            for lacks in ([], ["strangers"])
+        ]
+    assert seen[0].output.startswith(b"read\n"), seen
+    assert b"None" not in seen[0].output
+    assert seen[1].output == b"read\nNone\n"
 
 
 def test_directories_above_a_protected_file_stay_where_they_are(made: Bench) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from runners.contract import Launch, StartError, default_python
+from runners.contract import Launch, Policy, StartError, default_python
 from runners.local import reaches
 from runners.masks import empty_file
 from runners.modes import assemble
@@ -41,15 +41,7 @@ def prepare(launch: Launch, options: Mapping[str, Any], bwrap: str, door: int, o
 
     What is opened goes on `opened`. Raises StartError where the workspace is no place for a sandbox.
     """
-    workspace = launch.policy.workspace
-    if not workspace.is_absolute() or workspace == Path("/"):
-        raise StartError(f"{workspace} cannot be a workspace: name a directory below the root, from the root")
-    if ours := exposed(launch.policy, bwrap):
-        raise StartError(
-            f"{ours} is in use outside the sandbox and lies in its workspace {workspace}, where the command "
-            "could change it: name another workspace, or --protect it; with python -P the directory that it is "
-            "started in is not in use"
-        )
+    _check(launch.policy, bwrap)
     lacks: Sequence[str] = options.get("lacks", ())
     programs = () if "filters" in lacks else _programs()
     filters = [_holding(program, opened) for program in programs]
@@ -63,8 +55,9 @@ def prepare(launch: Launch, options: Mapping[str, Any], bwrap: str, door: int, o
         "files": sandbox.FILES,
         "filters": filters,
         "door": door,
-        "workspace": str(workspace),
+        "workspace": str(launch.policy.workspace),
         "hidden": [str(path) for path in launch.policy.hidden],
+        "shown": [str(path) for path in launch.policy.shown],
         "protected": [str(path) for path in launch.policy.protected],
         "empty": str(empty),
         "links": options.get("links", "cover") == "cover",
@@ -74,6 +67,26 @@ def prepare(launch: Launch, options: Mapping[str, Any], bwrap: str, door: int, o
     written = _holding(json.dumps(plan).encode(), opened)
     argv = (default_python(), "-I", "-S", "-B", str(_launcher(launch)), str(written))
     return Prepared(argv=argv, descriptors=(written, *filters, *([door] if door >= 0 else [])))
+
+
+def _check(policy: Policy, bwrap: str) -> None:
+    """Raise StartError where no sandbox can keep this policy."""
+    workspace = policy.workspace
+    if not workspace.is_absolute() or workspace == Path("/"):
+        raise StartError(f"{workspace} cannot be a workspace: name a directory below the root, from the root")
+    if Path("/") in policy.shown:
+        raise StartError(
+            "/ cannot be shown: with it come the host's devices, processes and sockets; name directories"
+        )
+    for name, value in policy.environment.items():
+        if "\0" in name + value:  # bwrap would read what follows as words of its own
+            raise StartError(f"the variable {name!r} holds a zero byte, as none can: leave it out")
+    if ours := exposed(policy, bwrap):
+        raise StartError(
+            f"{ours} is in use outside the sandbox and lies in its workspace {workspace}, where the command "
+            "could change it: name another workspace, or --protect it; with python -P the directory that it "
+            "is started in is not in use"
+        )
 
 
 def line(launch: Launch) -> Iterator[str]:

@@ -38,7 +38,7 @@ def main() -> None:
         cores.keep()
         arguments, guarded = asked(plan)
     except guards.Declined as why:
-        print("tier1: declined: %s" % why, file=sys.stderr)
+        print("tier1: declined: %s" % visible(str(why)), file=sys.stderr)
         sys.exit(DECLINED)
     private = bool(terminal.terminals()) and "terminal" not in lacks
     told = {
@@ -62,6 +62,11 @@ def main() -> None:
     if private:
         terminal.run(start)
     start()
+
+
+def visible(text: str) -> str:
+    """The text with what a terminal would obey written out: names of files may hold anything."""
+    return "".join(each if each.isprintable() else "\\u{%04X}" % ord(each) for each in text)
 
 
 def close_all_but(kept: Collection[int]) -> None:
@@ -91,6 +96,7 @@ def asked(plan: Mapping[str, Any]) -> tuple[list[str], list[str]]:
     mounts, guarded = guards.arguments(*paths, pinned="pins" not in lacks)
     if "strangers" not in lacks:
         mounts += strangers.arguments(*paths, links=plan["links"])
+        mounts += strangers.beside(plan["shown"], plan["empty"])
     files: list[str] = []
     for path, text in plan["files"].items():
         files += ["--file", str(holding(text)), path]

@@ -1,7 +1,8 @@
-"""Names in the workspace that lead out of it although no link does: hard links, sockets, pipes, devices.
+"""Names that lead out of the sandbox although no link does: hard links, sockets, pipes, devices.
 
 A hard link is the outside file itself; through a socket's or a pipe's name whoever listens outside is
 reached, and no mount option and no namespace is in between. What is found before the start is covered.
+What is shown beside the workspace cannot be written, but a socket there can be connected, a pipe filled.
 Nothing inside can add to it: a hard link is made within one mount only, and nobody outside is inside.
 Sources: linkat(2) EXDEV, unix(7), multikernel/sandlock#179, landlock-lsm/linux#57.
 """
@@ -16,6 +17,7 @@ from guards import Declined, below
 
 MOST = 1000  # names that can be covered; bwrap takes 9000 words
 
+TOO_MANY_SHOWN = "%d sockets, pipes and devices in what is shown, the first is %s: show less"
 TOO_MANY = (
     "%d names in the workspace lead out of it, the first is %s: hard links are files outside too, as package "
     "managers make them from a store; copy them (cp -a --reflink=auto), or keep them (--keep-links)"
@@ -49,6 +51,17 @@ def arguments(
     for path in sorted(frozen):
         mounts += ["--ro-bind", path, path]
     return mounts
+
+
+def beside(shown: Sequence[str], empty: str) -> list[str]:
+    """Mounts over sockets, pipes and devices below what is shown: arguments for bwrap. Raises Declined.
+
+    One that is itself what is shown is meant.
+    """
+    covered = sorted(path for folder in shown if os.path.isdir(folder) for path in look(folder)[1])
+    if len(covered) > MOST:
+        raise Declined(TOO_MANY_SHOWN % (len(covered), covered[0]))
+    return [word for path in covered for word in ("--ro-bind", empty, path)]
 
 
 def look(workspace: str) -> tuple[Shared, list[str]]:

@@ -80,6 +80,20 @@ def test_what_is_no_place_for_a_sandbox_is_told(workspace: str, tmp_path: Path) 
         plan.prepare(asked, {"mode": "strict"}, "bwrap", -1, opened)
 
 
+@pytest.mark.parametrize(
+    ("policy", "told"),
+    [
+        ({"shown": (Path("/usr/share/doc"), Path("/"))}, "/ cannot be shown"),
+        ({"environment": {"A": "b\0--bind\0/\0/host"}}, "zero byte"),
+    ],
+)
+def test_what_would_open_more_than_it_says_is_told(
+    policy: dict[str, object], told: str, tmp_path: Path
+) -> None:
+    with ExitStack() as opened, pytest.raises(StartError, match=told):
+        plan.prepare(launch(tmp_path, **policy), {"mode": "strict"}, "bwrap", -1, opened)
+
+
 def test_the_launcher_is_copied_whole_where_the_account_does_not_reach_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

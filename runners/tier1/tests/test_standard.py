@@ -56,7 +56,7 @@ def test_a_child_given_the_file_itself_changes_it(tmp_path: Path) -> None:
 
 def test_what_is_written_is_behind_what_was_there_in_its_order_and_whole(tmp_path: Path) -> None:
     (tmp_path / "log").write_text("before\n")
-    code = "import os\nfor to, what in (1, 'one\\n'), (2, 'two\\n'), (1, 'x' * 300000): os.write(to, what.encode())"
+    code = "import os\nfor to, what in (1, b'one\\n'), (2, b'two\\n'), (1, b'x' * 300000): os.write(to, what)"
     code += "\nos.ftruncate(1, 0)"
     with (tmp_path / "log").open("a") as file:
         run(code, stdout=file, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL)

@@ -85,6 +85,21 @@ def test_sockets_and_pipes_are_covered_and_those_of_a_hidden_directory_with_it(w
     assert covered(workspace, hidden=["h"]) == {"pipe": "covered", "socket": "covered"}
 
 
+def test_those_of_what_is_shown_are_covered_and_its_hard_links_stay(workspace: Path, tmp_path: Path) -> None:
+    (shown := tmp_path / "shown").mkdir()
+    os.mkfifo(shown / "pipe")
+    (shown / "one").touch()
+    os.link(shown / "one", workspace / "two")
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(shown / "socket"))
+    paths = [str(shown), str(shown / "one"), str(tmp_path / "missing")]
+    assert strangers.beside(paths, EMPTY) == [
+        *("--ro-bind", EMPTY, str(shown / "pipe")),
+        *("--ro-bind", EMPTY, str(shown / "socket")),
+    ]
+    assert strangers.beside([str(shown / "socket")], EMPTY) == []
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="every directory is open to root")
 def test_a_directory_that_cannot_be_looked_through_is_declined(workspace: Path) -> None:
     (workspace / "closed").mkdir(mode=0o300)
@@ -110,5 +125,9 @@ def test_too_many_are_declined_with_what_to_do(
     for name in ("one", "two"):
         (tmp_path / name).touch()
         os.link(tmp_path / name, workspace / name)
+    for name in ("pipe", "other"):
+        os.mkfifo(tmp_path / name)
+    with pytest.raises(guards.Declined, match="2 sockets, pipes"):
+        strangers.beside([str(tmp_path)], EMPTY)
     with pytest.raises(guards.Declined, match=r"2 names .* the first is .*ws/one: .*\(--keep-links\)"):
         covered(workspace)
