@@ -17,6 +17,8 @@ PLANTED = {
     "attacks.lo_tcp -> psutil": "an attack that needs more than the standard library",
     "matrix.errors -> matrix.load": "an import against the layers",
     "matrix.verdict -> socket": "a judge that looks around",
+    "runners.tier1.judge -> socket": "the reference's judgement looking around",
+    "runners.tier1.addresses -> runners.tier1.lint": "an import against the layers of that judgement",
     "runners.contract -> runners.command": "two modules that know each other",
 }
 
@@ -51,4 +53,4 @@ def test_a_forbidden_import_is_named(said: str, chain: str) -> None:
 
 def test_every_contract_can_break(said: str) -> None:
     assert " KEPT" not in said
-    assert said.count(" BROKEN") == 6
+    assert said.count(" BROKEN") == 8
