@@ -98,6 +98,8 @@ def _decided(case: Case, runner: Decides) -> Verdict:
         )
     except KeyError as error:
         return Untested(reason=Reason.UNSUPPORTED, evidence=f"the runner knows no {error}")
+    except Exception as error:  # noqa: BLE001 - whatever it is, it costs this row alone
+        return Untested(reason=Reason.FAULT, evidence=f"the runner: {type(error).__name__}: {error}")
     return decide.judge(asked, answer, beside)
 
 

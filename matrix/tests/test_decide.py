@@ -93,14 +93,21 @@ class Deciding(Unconfined):
     def decide(self, question: str, facts: Any) -> Any:
         if not self.answers:
             raise KeyError(question)
-        return self.answers.pop(0)
+        answer = self.answers.pop(0)
+        return 1 / answer if isinstance(answer, int) else answer
 
 
 @pytest.mark.parametrize(
     ("answers", "verdict"),
-    [([GOOD, FINE], Held), ([FINE, FINE], Escaped), ([GOOD, GOOD], Untested), ([], Untested)],
+    [
+        ([GOOD, FINE], Held),
+        ([FINE, FINE], Escaped),
+        ([GOOD, GOOD], Untested),
+        ([], Untested),
+        ([0], Untested),  # a runner that breaks over the question
+    ],
 )
-def test_a_decision_is_executed_without_a_launch(answers: list[Answer], verdict: type) -> None:
+def test_a_decision_is_executed_without_a_launch(answers: list[Any], verdict: type) -> None:
     row = {"id": "lint", "title": "t", "mechanism": "egress", "platforms": ("linux",), "decide": ASKED}
     case = Case(**{**plain(row, ()), "channels": frozenset({Channel.DECISIONS})})
     box = Backend(id="box", title="box", runner="x", platforms=("linux",), options={}, claims=None)
