@@ -21,6 +21,7 @@ from runners.tier1.head import HTTP_PORT, MOST_BYTES, Head
 from runners.tier1.judge import malformed
 from runners.tier1.resolve import Unreached
 from runners.tier1.tunnel import CHUNK, both, pour
+from runners.tier1.turns import receive, send
 from runners.tier1.visit import Visit
 
 SILENCE = 600.0
@@ -85,7 +86,6 @@ class _Exchange:
     def __init__(self, visit: Visit, upstream: socket.socket, head: Head) -> None:
         self.begun = False  # whether the client has something of the answer
         self._visit, self._upstream, self._head = visit, upstream, head
-        self._loop = asyncio.get_running_loop()
         self._down = h11.Connection(h11.SERVER, max_incomplete_event_size=MOST_BYTES)
         self._up = h11.Connection(h11.CLIENT, max_incomplete_event_size=MOST_BYTES)
         self._down.receive_data(head.raw)
@@ -94,7 +94,7 @@ class _Exchange:
     async def run(self) -> Done | Denial | Unreached:
         head = self._head
         request = h11.Request(method=head.method, target=head.path, headers=onward(head))
-        await self._loop.sock_sendall(self._upstream, self._up.send(request))
+        await send(self._upstream, self._up.send(request))
         body, answer = asyncio.create_task(self._body()), asyncio.create_task(self._answer())
         try:
             await asyncio.wait({body, answer}, return_when=asyncio.FIRST_COMPLETED)
@@ -125,7 +125,7 @@ class _Exchange:
             ended = not isinstance(event, h11.Data)
             sent = self._up.send(h11.EndOfMessage() if ended else event)
             try:
-                await self._loop.sock_sendall(self._upstream, sent)
+                await send(self._upstream, sent)
             except OSError:  # what it says may still be read
                 return True
             if ended:
@@ -154,7 +154,7 @@ class _Exchange:
                     raise h11.RemoteProtocolError("no answer")
                 case _:
                     async with asyncio.timeout(SILENCE):
-                        self._up.receive_data(await self._loop.sock_recv(self._upstream, CHUNK))
+                        self._up.receive_data(await receive(self._upstream, CHUNK))
 
     async def _inform(self, event: h11.InformationalResponse) -> None:
         """What comes before the answer; HTTP/1.0 knows no such thing."""

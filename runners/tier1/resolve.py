@@ -29,6 +29,7 @@ import dns.rdataclass
 import dns.rdatatype
 
 from runners.tier1.addresses import Address
+from runners.tier1.turns import receive, send
 
 SECONDS = 3.0
 """For a whole answer, both types and every way of asking included."""
@@ -119,9 +120,8 @@ class Dns:
 
     async def _answer(self, question: _Question, sock: socket.socket) -> dns.message.QueryMessage:
         """The first datagram that answers this very question; any other may be forged."""
-        loop = asyncio.get_running_loop()
         while True:
-            answer = question.answered_by(await loop.sock_recv(sock, _MOST_BYTES))
+            answer = question.answered_by(await receive(sock, _MOST_BYTES))
             if answer is not None:
                 return await self._whole(question) if answer.flags & dns.flags.TC else answer
 
@@ -131,7 +131,7 @@ class Dns:
         with self._socket(socket.SOCK_STREAM) as sock:
             await loop.sock_connect(sock, self._at)
             wire = question.wire()
-            await loop.sock_sendall(sock, len(wire).to_bytes(2) + wire)
+            await send(sock, len(wire).to_bytes(2) + wire)
             size = int.from_bytes(await _exactly(sock, 2))
             if size > _MOST_BYTES:
                 raise _NoAnswerError
@@ -147,10 +147,9 @@ class Dns:
 
 
 async def _exactly(sock: socket.socket, size: int) -> bytes:
-    loop = asyncio.get_running_loop()
     data = b""
     while len(data) < size:
-        more = await loop.sock_recv(sock, size - len(data))
+        more = await receive(sock, size - len(data))
         if not more:
             raise _NoAnswerError
         data += more

@@ -14,6 +14,7 @@ from runners.contract import Denial
 from runners.tier1.hello import Hello, Opening, Other, Partial, Unreadable
 from runners.tier1.hosts import Host, read_host
 from runners.tier1.judge import malformed, mismatch
+from runners.tier1.turns import receive, send
 from runners.tier1.visit import HEAD, Visit
 
 CHUNK = 1 << 18
@@ -76,10 +77,9 @@ async def opening(visit: Visit, host: Host, port: int) -> bytes | Denial:
 
 async def pour(source: socket.socket, sink: socket.socket, first: bytes = b"") -> None:
     """Pass on `first`, and what comes from one socket to the other, to its end. Raises OSError."""
-    loop = asyncio.get_running_loop()
-    await loop.sock_sendall(sink, first)
-    while data := await loop.sock_recv(source, CHUNK):
-        await loop.sock_sendall(sink, data)
+    await send(sink, first)
+    while data := await receive(source, CHUNK):
+        await send(sink, data)
     sink.shutdown(socket.SHUT_WR)
 
 

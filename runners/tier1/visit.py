@@ -11,6 +11,7 @@ from runners.tier1.addresses import Address
 from runners.tier1.dial import prepare
 from runners.tier1.head import MOST_BYTES, Head, measure
 from runners.tier1.hosts import Malformed
+from runners.tier1.turns import receive, send
 
 IDLE = 60.0
 """Seconds that a connection may be silent before and between its requests."""
@@ -65,7 +66,7 @@ class Visit:
 
     async def receive(self) -> bytes:
         """What comes next, empty at the end. Raises OSError."""
-        return self.ahead() or await self._loop.sock_recv(self.sock, _CHUNK)
+        return self.ahead() or await receive(self.sock, _CHUNK)
 
     def unread(self, data: bytes) -> None:
         """These bytes come next."""
@@ -78,7 +79,7 @@ class Visit:
 
     async def send(self, data: bytes) -> None:
         """Send all. Raises OSError."""
-        await self._loop.sock_sendall(self.sock, data)
+        await send(self.sock, data)
 
     async def farewell(self, data: bytes) -> None:
         """The last words: a client that is still sending reads them too before the connection goes."""
@@ -86,7 +87,7 @@ class Visit:
         self.sock.shutdown(socket.SHUT_WR)
         with suppress(TimeoutError):
             async with asyncio.timeout(_FAREWELL):
-                while await self._loop.sock_recv(self.sock, _CHUNK):
+                while await receive(self.sock, _CHUNK):
                     pass
 
     def leave(self) -> None:
