@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import struct
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,6 +19,7 @@ IDLE = 60.0
 HEAD = 10.0
 """Seconds from the first byte of a request's head to its last."""
 _CHUNK = 1 << 16
+_DROPPING = struct.pack("ii", 1, 0)  # what the kernel holds for the other end goes with the connection
 _FAREWELL = 2.0  # seconds for the client to read what it is told before the connection goes
 
 
@@ -98,8 +100,11 @@ class Visit:
             self.upstream = None
 
     def cut(self) -> None:
-        """End it now: when this returns, no byte passes any more, and nothing that was let through counts."""
+        """End it now: no byte passes any more, one on its way is dropped, and nothing let through counts."""
         self.call = None
+        if self.upstream:
+            with suppress(OSError):
+                self.upstream.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _DROPPING)
         self.shut()
         if self.task:
             self.task.cancel()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 
 from runners.contract import Egress
 from runners.tier1.tests.bed import GET, GOOD, HOST, PRIVATE, PUBLIC, WIKI, Bed, looped, until
@@ -32,6 +33,31 @@ async def test_an_open_tunnel_is_cut_and_that_is_on_record() -> None:
         (denial,) = bed.proxy.journal.denials
         assert (denial.kind, denial.host, denial.address) == ("private", WIKI, PRIVATE)
         assert await (await stays.say(b"y")).exactly(1) == b"y"
+
+
+@looped
+async def test_what_the_kernel_still_holds_for_a_server_is_dropped_with_its_entry() -> None:
+    ended: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    cut = asyncio.Event()
+
+    async def slow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await cut.wait()
+        try:
+            while await reader.read(1 << 16):
+                pass
+            ended.set_result("all of it came")
+        except ConnectionResetError:
+            ended.set_result("dropped")
+        writer.close()
+
+    async with Bed(servers={443: slow}) as bed:
+        client = await bed.tunnel()
+        client.writer.write(bytes(1 << 24))  # more than there is room for on the way
+        (visit,) = bed.proxy._visits
+        await until(lambda: visit.upstream and not select.select([], [visit.upstream], [], 0)[1])
+        assert bed.proxy.change(Egress()) == ()
+        cut.set()
+        assert await ended == "dropped"
 
 
 @looped
