@@ -142,13 +142,15 @@ def spelled(answers: Mapping[str, Sequence[Answer]]) -> dict[str, list[Answer]]:
 def _spelled(answer: Answer) -> Answer:
     dns.rcode.from_text(answer.rcode)
     dns.name.from_text(answer.cname)
+    if forged := spell(answer.forged):
+        ip_address(forged)
     return replace(
         answer,
         addresses={
             kind: tuple(_of_kind(kind, address) for word in words for address in addresses(word))
             for kind, words in answer.addresses.items()
         },
-        forged=spell(answer.forged),
+        forged=forged,
     )
 
 

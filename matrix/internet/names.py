@@ -84,9 +84,11 @@ class Names:
                 wire, peer = self._datagram.recvfrom(65535)
             except OSError:
                 return  # closed
-            reply, most = self._reply(wire)
-            for message in (*reply.forged, *((reply.true,) if reply.true else ())):
-                with contextlib.suppress(OSError):
+            with contextlib.suppress(
+                Exception
+            ):  # whatever a row's answer breaks over costs this question alone
+                reply, most = self._reply(wire)
+                for message in (*reply.forged, *((reply.true,) if reply.true else ())):
                     self._datagram.sendto(_datagram(message, most), peer)
 
     def _streams(self) -> None:

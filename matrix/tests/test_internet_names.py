@@ -2,6 +2,7 @@
 
 import socket
 
+import dns.exception
 import dns.message
 import dns.query
 import dns.rcode
@@ -11,7 +12,7 @@ import pytest
 from matrix.internet.book import Book, spelled
 from matrix.internet.log import Log
 from matrix.internet.names import HOST, PROOF, Names
-from matrix.scene import scene
+from matrix.scene import Answer, scene
 
 
 def book(**answers):
@@ -102,6 +103,14 @@ def test_both_ways_to_ask_and_what_is_too_long_for_a_datagram(served):
     assert [(each.name, each.kind) for each, _ in log.queries(0)] == [("a.test", "A")] * 2
 
 
+def test_an_answer_that_breaks_costs_its_own_question_alone(served):
+    names, _ = served
+    names.tell(Book({"a.test": (Answer(addresses={"A": ("nonsense",)}),), "b.test": (Answer(),)}))
+    with pytest.raises(dns.exception.Timeout):
+        dns.query.udp(dns.message.make_query("a.test", "A"), HOST, 0.2, names.port)
+    assert dns.query.udp(dns.message.make_query("b.test", "A"), HOST, 2, names.port).rcode() == 0
+
+
 def test_our_own_questions_are_not_noted_and_nonsense_ends_nothing(served):
     names, log = served
     for nonsense in (b"", b"\0", b"\xff" * 40):
@@ -115,7 +124,14 @@ def test_our_own_questions_are_not_noted_and_nonsense_ends_nothing(served):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"A": ["$ULA"]}, {"AAAA": ["$PRIV10"]}, {"A": ["no address"]}, {"rcode": "NONE"}, {"CNAME": "a..b"}],
+    [
+        {"A": ["$ULA"]},
+        {"AAAA": ["$PRIV10"]},
+        {"A": ["no address"]},
+        {"rcode": "NONE"},
+        {"A": ["$PUB4_A"], "forged": "nonsense"},
+        {"CNAME": "a..b"},
+    ],
 )
 def test_what_no_answer_can_hold_is_a_mistake_at_once(wrong):
     with pytest.raises((ValueError, dns.exception.DNSException)):
