@@ -84,9 +84,8 @@ class Names:
                 wire, peer = self._datagram.recvfrom(65535)
             except OSError:
                 return  # closed
-            with contextlib.suppress(
-                Exception
-            ):  # whatever a row's answer breaks over costs this question alone
+            # whatever a row's answer breaks over costs this question alone
+            with contextlib.suppress(Exception):
                 reply, most = self._reply(wire)
                 for message in (*reply.forged, *((reply.true,) if reply.true else ())):
                     self._datagram.sendto(_datagram(message, most), peer)
