@@ -18,6 +18,6 @@ async def receive(sock: socket.socket, size: int) -> bytes:
 
 
 async def send(sock: socket.socket, data: bytes) -> None:
-    """Send all. Raises OSError."""
-    await asyncio.sleep(0)
+    """Send all. Raises OSError. Who is stopped before others had their turn has sent it nevertheless."""
     await asyncio.get_running_loop().sock_sendall(sock, data)
+    await asyncio.sleep(0)

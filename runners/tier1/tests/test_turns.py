@@ -44,6 +44,21 @@ async def test_by_asyncio_alone_they_have_none() -> None:
     assert not await others_ran(lambda sock: loop.sock_sendall(sock, b"x"))
 
 
+@looped
+async def test_who_is_stopped_during_the_others_turn_has_sent() -> None:
+    """Else an answer could count as begun of which the client has nothing."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        theirs.setblocking(False)
+        task = asyncio.create_task(turns.send(ours, b"said"))
+        await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait({task})
+        assert task.cancelled()
+        assert theirs.recv(4) == b"said"
+
+
 def endless(sock: socket.socket, data: bytes) -> None:
     with suppress(OSError), sock:
         while True:
