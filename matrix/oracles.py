@@ -170,18 +170,32 @@ def _canonical(text: str) -> str:
 
 def _dialled(view: View) -> Iterator[str]:
     for number, _, _ in view.reached():
-        yield from _dialled_at(view, number)
+        opened = _opened(view, number)
+        end = view.moments[opened].at if opened else inf
+        yield from _dialled_at(view, number, end, opened)
 
 
-def _dialled_at(view: View, number: int, end: float = inf) -> Iterator[str]:
-    """What was dialled, from one step on until `end`, that the step forbids."""
+def _opened(view: View, number: int) -> int:
+    """The later step from which on a change lets the same request through; 0 where there is none.
+
+    What it may then reach is no longer forbidden: a proxy that keeps an answer for a second dials an
+    address of before.
+    """
+    asked = view.scene.steps[number].request
+    later = (each for each, step, _ in view.reached() if each > number and step.change and step.expect.allow)
+    return next((each for each in later if asked and view.scene.steps[each].request == asked), 0)
+
+
+def _dialled_at(view: View, number: int, end: float = inf, until: int = 0) -> Iterator[str]:
+    """What was dialled, from one step on until `end` (the log: until step `until`), that it forbids."""
     moment = view.moments[number]
     never = {_canonical(address): address for address in view.scene.steps[number].never_dial}
     for arrival in view.arrivals:
         if moment.at <= arrival.at < end and _canonical(arrival.address) in never:
             yield f"{arrival.address} port {arrival.port} was dialled"
     kept = view.kept or view.moments[-1].kept if end == inf else view.during(number)
-    before = len(moment.kept.dials) if end == inf else 0
+    kept = view.moments[until].kept if until else kept
+    before = len(moment.kept.dials) if end == inf or until else 0
     for dial in kept.dials[before:] if kept else ():
         if _canonical(dial.rpartition(":")[0].strip("[]")) in never:
             yield f"{dial} was dialled, as the proxy's log says"

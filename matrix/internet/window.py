@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -12,6 +13,8 @@ from matrix.scene import Scene
 from runners.contract import Egress
 
 Detours = Mapping[str, tuple[str, int]]
+
+_CANARY = re.compile(rb"em[0-9a-f]{32}")  # of any row
 
 
 class Window:
@@ -65,6 +68,8 @@ class Window:
         )
 
     def _is_mine(self, connection: Connection) -> bool:
-        """Whether a connection of a later time belongs here: by the canary, or as no other speaks of it."""
-        forbidden = connection.strange_to == self._arm and connection.address in self._forbidden
-        return forbidden or self.token.encode() in connection.arrival().data
+        """Whether a connection of a later time belongs here: by its canary, or without one by its address."""
+        said = connection.arrival().data
+        if canaries := set(_CANARY.findall(said)):
+            return self.token.encode() in canaries
+        return connection.strange_to == self._arm and connection.address in self._forbidden

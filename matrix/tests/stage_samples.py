@@ -108,12 +108,13 @@ def late(in_world):
         old = stage.ground.way("10.11.12.13", 80)
         second = stage.begin(scene({**OTHER, "never_dial": ["$PUB4_B"]}), "em" + "1" * 32)
         new = stage.ground.way("11.22.33.44", 443)
-        for way, data in ((old, b""), (new, get()), (new, b"")):
+        others = get().replace(TOKEN.encode(), ("em" + "1" * 32).encode())
+        for way, data in ((old, b""), (new, get()), (new, b""), (old, others)):
             with socket.create_connection(way, 5) as connection:
                 connection.sendall(data)
                 if data:
                     connection.recv(100)
-        settled(second.arrivals, 3)
+        settled(second.arrivals, 4)
         return [[(each.address, each.late) for each in window.arrivals()] for window in (first, second)]
 
 

@@ -36,6 +36,14 @@ REMOVED = {
         },
     ],
 }
+ADDED = {
+    "policy": {"manifest": [NAME]},
+    "answers": {NAME: [{"A": [PRIVATE]}]},
+    "steps": [
+        DENY,
+        {"change": {"tenant": [NAME]}, "request": DENY["request"], "expect": {"allow": PRIVATE}},
+    ],
+}
 REFUSED = "HTTP/1.1 403 Forbidden: private; add to the tenant's list"
 RECORD = Denial(
     kind="private", host=NAME, port=443, address_class="private", address=PRIVATE, remedy=("tenant",)
@@ -93,6 +101,14 @@ class TestOutside:
     def test_a_dial_counts_from_its_moment_on(self):
         assert oracles.outside(view(REMOVED, arrivals=[marked(PRIVATE, at=0.5)])) == ""
         assert "was dialled" in oracles.outside(view(REMOVED, arrivals=[Came(PRIVATE, at=1.5)]))
+
+    def test_what_a_change_has_opened_since_is_forbidden_until_then(self):
+        assert "was dialled" in oracles.outside(view(ADDED, arrivals=[Came(PRIVATE, at=0.5)]))
+        assert oracles.outside(view(ADDED, arrivals=[marked(PRIVATE, 1, at=1.5)])) == ""
+        dialled = Kept(dials=(f"{PRIVATE}:443",))
+        early = (Moment(at=0.0), Moment(at=1.0, kept=dialled))
+        assert "log says" in oracles.outside(view(ADDED, moments=early, kept=dialled))
+        assert oracles.outside(view(ADDED, kept=dialled)) == ""
 
     def test_a_request_through_a_tunnel_that_was_open_before_crosses(self):
         tunnel = Came(PRIVATE, b"X-Marker: em0.0 ... X-Marker: em0.1", at=0.5)
