@@ -70,8 +70,14 @@ def units(cases: Iterable[Case], backends: Iterable[Backend], platform: str) -> 
 
 
 def _parts(name: str, group: list[Case]) -> Iterator[tuple[str, tuple[Case, ...]]]:
-    """A group as a unit; many rows about a proxy, which need nothing of each other, as several."""
+    """A group as a unit; many rows about a proxy, which need nothing of each other, as several.
+
+    Those that forbid come before those that allow: a dial that comes late then meets a row that does not
+    allow it either, and is seen.
+    """
     count = -(-len(group) // MOST) if name == EGRESS else 1
+    if name == EGRESS:
+        group = sorted(group, key=lambda case: case.allowed)
     if count == 1:
         yield name, tuple(group)
         return

@@ -74,17 +74,6 @@ def addresses(text: str) -> tuple[str, ...]:
     return (spell(text),)
 
 
-def unused(text: str) -> str:
-    """The symbol of a public address that the text does not speak of."""
-    return next(
-        f"${name}"
-        for name, each in symbols().items()
-        if each.address_class == "public"
-        and not re.search(rf"\${name}(?![A-Z0-9_])", text)
-        and each.address not in text
-    )
-
-
 def arrives(address: str) -> str:
     """Where a dial to an address is seen to arrive, in canonical spelling.
 

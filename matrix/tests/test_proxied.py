@@ -133,3 +133,9 @@ def test_a_column_for_one_channel_has_only_rows_that_need_it() -> None:
     proxy = replace(BOX, id="proxy", only="proxy")
     found = units([CASE, proxied(1)], [BOX, proxy], "linux")
     assert [(unit.backend.id, len(unit.cases)) for unit in found] == [("box", 1), ("box", 1), ("proxy", 1)]
+
+
+def test_rows_that_allow_come_after_those_that_forbid() -> None:
+    allowed = replace(proxied(0), id="allowed", allowed=True)
+    (unit,) = units([allowed, proxied(1), proxied(2)], [BOX], "linux")
+    assert [case.id for case in unit.cases] == ["proxied-1", "proxied-2", "allowed"]

@@ -28,6 +28,12 @@ WANTED = {
     "records another kind": (ESCAPED, ESCAPED, HELD, ESCAPED),
     "keeps no record": (ESCAPED, ESCAPED, HELD, ESCAPED),
     "tells the address": (ESCAPED, ESCAPED, HELD, ESCAPED),
+    "dials later": (
+        ESCAPED,
+        ESCAPED,
+        HELD,
+        HELD,
+    ),  # without a byte, in the time of a row that says nothing of it
     "hangs": (FAULT,),
 }
 

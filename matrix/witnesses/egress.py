@@ -19,7 +19,6 @@ from urllib.parse import urlsplit
 
 from matrix import locate, oracles, refusals
 from matrix.evidence import Acted, Arrived, Attempted, Delivery, Missed, Nothing, Refused, Seen, Sighting
-from matrix.internet.addresses import unused
 from matrix.internet.spelled import spelled
 from matrix.internet.stage import Stage, StageError, Window
 from matrix.meeting import BROKEN, Meeting
@@ -31,6 +30,7 @@ from runners.contract import Channel, Egress, Proxied, Running, StartError
 PATIENCE = 20.0  # seconds for which an attack waits at a meeting
 RECORD = 0.5  # seconds that a record may take after the client's answer
 TWIN = "twin"
+BESIDE = "$BESIDE"  # where the allowed host of every row is, which no row names
 
 
 class Witness(Watching):
@@ -45,7 +45,6 @@ class Witness(Watching):
         self.spelled = self.scene  # until it is planted: with addresses in place of symbols
         self.control = ground.arm in {"before", "after"}
         self.host = f"beside-{ground.twin_token[2:14]}.test"
-        self.address = ""  # where that is, as a symbol
         self.waiting: list[Meeting] = []
         self.running: Proxied | None = None
         self.window: Window | None = None
@@ -59,7 +58,6 @@ class Witness(Watching):
         try:
             stage = Stage.standing()
             self.spelled = scene(spelled(self.ground.case.plant))
-            self.address = unused(repr(self.scene))
         except StageError as error:
             raise Unplantable(str(error)) from error
         except KeyError as error:
@@ -205,7 +203,7 @@ class Witness(Watching):
     def _begin(self) -> None:
         """Set the stage; the proxy is as just started."""
         stage = Stage.standing()
-        beside = {self.host: (Answer(addresses={"A": (self.address,)}),)}
+        beside = {self.host: (Answer(addresses={"A": (BESIDE,)}),)}
         staged = replace(self.scene, answers={**self.scene.answers, **beside})
         self.window = stage.begin(staged, self.ground.token, self.ground.arm)
         if self.running:
