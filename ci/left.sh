@@ -9,7 +9,9 @@ look() {
     # Not all have the run's folder in their arguments: tier 1's proxy, the guard of another's, a world's process.
     ps -eo pid=,args= | grep -E -- '-m (runners\.tier1\.serve|matrix\.world) |/runners/(guard\.py|srt_proxy\.mjs)' | grep -v grep
     grep -o ' [^ ]*escape-matrix-[^ ]*run-[^ ]*' /proc/self/mountinfo
-    find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 2 \( -name 'run-*' -path '*escape-matrix-*' -o -name '.escape-matrix-*' \) 2>/dev/null
+    find /tmp /var/tmp /dev/shm /run -xdev -maxdepth 2 \( -name 'run-*' -path '*escape-matrix-*' \
+        -o -name '.escape-matrix-*' -o -name 'tier1-*' \) 2>/dev/null
+    find /dev/shm /dev/mqueue -xdev -maxdepth 1 -name 'esc-*' 2>/dev/null # a row's own objects of memory and queues
     for device in /dev/null /dev/zero /dev/tty; do # a stray write of mode or owner would show here first
         [ "$(stat -c '%a %u' "$device")" = "666 0" ] || ls -l "$device"
     done

@@ -55,7 +55,7 @@ def cover(texts: Mapping[Path, str]) -> None:
     The files are in a memory of their own that no path leads to. They keep their names there: over a
     file without one nothing could be laid again, neither by a sandbox nor by a world inside this one.
     """
-    folder = Path(tempfile.mkdtemp())
+    folder = Path(tempfile.mkdtemp(prefix=".escape-matrix-"))
     try:
         _mount("tmpfs", folder, "tmpfs", _MS_NOSUID_NODEV, b"size=256k,mode=0755")
         try:
