@@ -41,6 +41,26 @@ class Call:
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
+FRESH = tuple(
+    Call(ask)
+    for ask in (
+        *("api.allowed.test:443", "http://api.allowed.test/", "api.allowed.test:8443"),
+        *("deep.api.allowed.test:443", "other.unlisted.test:443", "http://other.unlisted.test/"),
+        *("wiki.corp.test:443", "svc.allowed.test:80"),
+    )
+)
+"""What every proxy is asked under LISTS: listed, by another port, below, unlisted, private, loopback."""
+
+CHANGED = (
+    Call("other.unlisted.test:443", change=Egress(manifest=("other.unlisted.test",))),
+    Call("api.allowed.test:443"),
+)
+RENEWED = (
+    Call("wiki.corp.test:443", renew=Egress(tenant=("wiki.corp.test", "svc.allowed.test"))),
+    Call("svc.allowed.test:80"),
+)
+
+
 def found(name: str, **options: object) -> Forward:
     """The runner; the test is skipped where its program or a world is missing."""
     kind = runner_class(name)

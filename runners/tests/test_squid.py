@@ -11,7 +11,7 @@ import pytest
 from runners.contract import Egress
 from runners.server import Site, Told
 from runners.squid import Runner
-from runners.tests.proxied import LISTS, Call, found, played
+from runners.tests.proxied import CHANGED, FRESH, LISTS, RENEWED, Call, found, played
 
 SITE = Site(folder=Path("/run/p"), port=3128, secret="")
 BOTH = Egress(
@@ -85,17 +85,9 @@ def test_squid_does_as_it_is_told() -> None:
     assert played(
         squid,
         LISTS,
-        *(Call("api.allowed.test:443"), Call("http://api.allowed.test/"), Call("api.allowed.test:8443")),
-        *(
-            Call("deep.api.allowed.test:443"),
-            Call("other.unlisted.test:443"),
-            Call("http://other.unlisted.test/"),
-        ),
-        *(Call("wiki.corp.test:443"), Call("svc.allowed.test:80")),
-        Call("other.unlisted.test:443", change=Egress(manifest=("other.unlisted.test",))),
-        Call("api.allowed.test:443"),
-        Call("wiki.corp.test:443", renew=Egress(tenant=("wiki.corp.test", "svc.allowed.test"))),
-        Call("svc.allowed.test:80"),
+        *FRESH,
+        *CHANGED,
+        *RENEWED,
     ) == [
         *("200 11.22.33.44", "200 11.22.33.44", "403"),
         *("403", "403", "403"),

@@ -11,7 +11,7 @@ from runners import forward, srt
 from runners.contract import Egress, Identity, Inexpressible, Missing
 from runners.server import Site, Told
 from runners.srt import Runner
-from runners.tests.proxied import LISTS, Call, found, played
+from runners.tests.proxied import CHANGED, FRESH, LISTS, RENEWED, found, played
 
 SITE = Site(folder=Path("/run/p/own"), port=3128, secret="5e" * 16)
 
@@ -76,17 +76,9 @@ def test_sandbox_runtime_s_proxy_does_as_it_is_told() -> None:
     assert played(
         proxy,
         LISTS,
-        *(Call("api.allowed.test:443"), Call("http://api.allowed.test/"), Call("api.allowed.test:8443")),
-        *(
-            Call("deep.api.allowed.test:443"),
-            Call("other.unlisted.test:443"),
-            Call("http://other.unlisted.test/"),
-        ),
-        *(Call("wiki.corp.test:443"), Call("svc.allowed.test:80")),
-        Call("other.unlisted.test:443", change=Egress(manifest=("other.unlisted.test",))),
-        Call("api.allowed.test:443"),
-        Call("wiki.corp.test:443", renew=Egress(tenant=("wiki.corp.test", "svc.allowed.test"))),
-        Call("svc.allowed.test:80"),
+        *FRESH,
+        *CHANGED,
+        *RENEWED,
     ) == [
         *("200 11.22.33.44", "200 11.22.33.44", "403"),
         *("403", "403", "403"),

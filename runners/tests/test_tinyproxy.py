@@ -10,7 +10,7 @@ import pytest
 from runners import forward
 from runners.contract import Egress, Inexpressible
 from runners.server import Site, Told
-from runners.tests.proxied import LISTS, Call, found, played
+from runners.tests.proxied import CHANGED, FRESH, LISTS, Call, found, played
 from runners.tinyproxy import Runner
 
 SITE = Site(folder=Path("/run/p"), port=3128, secret="")
@@ -100,15 +100,8 @@ def test_tinyproxy_does_as_it_is_told_and_asks_no_address() -> None:
     assert played(
         tinyproxy,
         LISTS,
-        *(Call("api.allowed.test:443"), Call("http://api.allowed.test/"), Call("api.allowed.test:8443")),
-        *(
-            Call("deep.api.allowed.test:443"),
-            Call("other.unlisted.test:443"),
-            Call("http://other.unlisted.test/"),
-        ),
-        *(Call("wiki.corp.test:443"), Call("svc.allowed.test:80")),
-        Call("other.unlisted.test:443", change=Egress(manifest=("other.unlisted.test",))),
-        Call("api.allowed.test:443"),
+        *FRESH,
+        *CHANGED,
         Call("api.allowed.test:443", renew=LISTS),
     ) == [
         *("200 11.22.33.44", "200 11.22.33.44", "403"),
