@@ -6,6 +6,7 @@ Nothing is ever sent through it. Sources: pidfd_getfd(2), socket(7) SO_DOMAIN.
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import socket
 
@@ -15,7 +16,8 @@ from matrix.witnesses.contract import Ground, Planted, Watching
 
 _SO_DOMAIN = 39  # asm-generic/socket.h
 _PIDFD_GETFD = 438  # the same number on every architecture
-_MOST = 64  # descriptors of the attack's process that are looked at
+_MOST = 8192  # descriptors of one process that are looked at: as many as a run lets a process have
+_CLOSED = {errno.ENOENT, errno.EBADF}  # a descriptor that was listed and is gone: a listing lists its own
 
 
 class Witness(Watching):
@@ -60,18 +62,31 @@ class Witness(Watching):
 
 def domains(pid: int) -> set[int]:
     """The families of a process's sockets. Raises OSError where it may not be looked at."""
-    found: set[int] = set()
-    libc = ctypes.CDLL(None, use_errno=True)
     process = os.pidfd_open(pid)
     try:
-        for name in sorted(os.listdir(f"/proc/{pid}/fd"), key=int)[:_MOST]:
-            if not os.readlink(f"/proc/{pid}/fd/{name}").startswith("socket:"):
-                continue
-            copy = libc.syscall(_PIDFD_GETFD, process, int(name), 0)
-            if copy < 0:
-                raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-            with socket.socket(fileno=copy) as taken:
-                found.add(taken.getsockopt(socket.SOL_SOCKET, _SO_DOMAIN))
+        names = sorted(os.listdir(f"/proc/{pid}/fd"), key=int)[:_MOST]
+        return set[int]().union(*(_domain(process, pid, int(name)) for name in names))
     finally:
         os.close(process)
-    return found
+
+
+def _domain(process: int, pid: int, descriptor: int) -> set[int]:
+    """The family of one descriptor, if it is a socket's and still there."""
+    try:
+        if not os.readlink(f"/proc/{pid}/fd/{descriptor}").startswith("socket:"):
+            return set()
+        copy = _copy(process, descriptor)
+    except OSError as error:
+        if error.errno in _CLOSED:
+            return set()
+        raise
+    with socket.socket(fileno=copy) as taken:
+        return {taken.getsockopt(socket.SOL_SOCKET, _SO_DOMAIN)}
+
+
+def _copy(process: int, descriptor: int) -> int:
+    """Another process's descriptor as one of ours. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if (copy := libc.syscall(_PIDFD_GETFD, process, descriptor, 0)) < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return copy
