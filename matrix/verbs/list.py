@@ -81,7 +81,9 @@ def _rule(rule: Rule, table: Table, cells: Sequence[Cell]) -> Iterator[str]:
         if rows
         else f"no row: {rule.unproved}"
     )
-    yield textwrap.fill(said, WIDTH, initial_indent="     ", subsequent_indent="       ")
+    yield textwrap.fill(
+        said, WIDTH, initial_indent="     ", subsequent_indent="       ", break_on_hyphens=False
+    )
     mine = [cell for cell in cells if cell.case in rows]
     for column in dict.fromkeys(cell.backend for cell in mine):
         count = Counter(cell.word for cell in mine if cell.backend == column)

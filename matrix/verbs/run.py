@@ -101,6 +101,7 @@ def pytest_arguments(asked: Asked, args: argparse.Namespace) -> list[str]:
     # The user's own pytest configuration is about their tests, not about this run.
     found = [str(table), "-c", os.devnull, "--rootdir", str(table.parent), "--noconftest", "--escape-matrix"]
     found += ["-p", "matrix.plugin", "-p", "no:terminal", "-p", "no:cacheprovider"]
+    found += ["-p", "no:tmpdir"]  # its folders in /tmp would outlive the run
     if find_spec("pytest_timeout"):
         found += ["-p", "no:timeout"]
     repeated = {

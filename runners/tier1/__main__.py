@@ -19,8 +19,8 @@ HTTPS_PROXY alone; without a list it has no network. Its exit code is ours; 2 an
 EXAMPLE = """\
 An example: a manifest that allows one package index, and what is refused beside it
 
-  echo pypi.org > egress.txt
-  python -P -m runners.tier1 run --manifest egress.txt --records refused.jsonl -- curl https://files.pythonhosted.org
+  echo example.org > egress.txt
+  python -P -m runners.tier1 run --manifest egress.txt --records refused.jsonl -- curl https://files.example.org
   python -m runners.tier1 learn refused.jsonl      # what to add, and to which list
   python -m runners.tier1 lint egress.txt          # whether the list may be installed
 """

@@ -144,7 +144,8 @@ def check(egress: Egress) -> int:
     """Print all that is wrong with the lists; 0 when nothing is."""
     if faults := lint(egress):
         return complain(str(fault) for fault in faults)
-    print(f"{len(egress.manifest) + len(egress.tenant)} entries, nothing wrong")
+    count = len(egress.manifest) + len(egress.tenant)
+    print(f"{count} {'entry' if count == 1 else 'entries'}, nothing wrong")
     return 0
 
 
